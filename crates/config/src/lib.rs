@@ -1,0 +1,1 @@
+//! Reads the files that people write, and points at the line that is wrong.

@@ -1,0 +1,1 @@
+//! What a task is, and which changes to it are allowed.

@@ -1,0 +1,1 @@
+//! Moves each task to its next step, and picks up where it stopped after a crash.

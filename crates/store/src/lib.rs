@@ -1,0 +1,1 @@
+//! Remembers every event, on SQLite or PostgreSQL, and tells who is waiting.

@@ -1,0 +1,1 @@
+//! A whole small world for tests.
