@@ -1,0 +1,54 @@
+# Every command a person needs, in one place. `make` alone explains itself.
+# The shell behind the targets is in scripts/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Build results live outside the tree, so that a second clone on the same machine starts warm.
+LAMPLIGHTER_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/lamplighter
+CARGO_TARGET_DIR ?= $(LAMPLIGHTER_CACHE)/target
+export LAMPLIGHTER_CACHE CARGO_TARGET_DIR
+export PATH := $(LAMPLIGHTER_CACHE)/tools/bin:$(PATH)
+
+# How many scripted tasks `make chaos` plays.
+TASKS ?= 2000
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  Build results go to CARGO_TARGET_DIR (now $(CARGO_TARGET_DIR))."
+
+.PHONY: setup
+setup: ## Install what the tests need; says nothing when all is there
+	@scripts/setup test
+
+.PHONY: demo
+demo: ## Set up, then play the story of a task on the real engine and store
+	@scripts/setup demo
+	@cargo run --quiet --locked -p testkit --bin rehearsal
+
+.PHONY: test
+test: ## Set up, then run all that CI runs: tests, doc tests, formatting, lints, short chaos
+	@scripts/setup test
+	@scripts/test
+
+.PHONY: lint
+lint: ## Check formatting, lints, shell scripts, licences and banned crates
+	@scripts/lint
+
+.PHONY: fmt
+fmt: ## Format the Rust code
+	@cargo fmt --all
+
+.PHONY: bench
+bench: ## Measure: appends, driver steps, list pages, replay, memory of waiting tasks
+	@scripts/setup test
+	@cargo bench --locked -p benches
+
+.PHONY: chaos
+chaos: ## Play TASKS=2000 scripted tasks under random kills; count lost, doubled, orphaned
+	@scripts/setup test
+	@cargo run --quiet --locked --release -p tests --bin chaos -- --tasks $(TASKS)
