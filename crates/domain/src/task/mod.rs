@@ -1,0 +1,141 @@
+//! The life of one task, from request to pull request.
+//!
+//! ```text
+//!            admit           prepared              researched           plan written
+//!  Queued ──────────▶ Preparing ──▶ Researching ──────────────▶ Planning ──────────▶ AwaitingApproval
+//!    ▲ ▲                            │    ▲                                             │    │
+//!    │ │                     asked  ▼    │ answer (by way of Queued)                   │    │ approve:
+//!    │ │                      AwaitingAnswer                                           │    │ a person,
+//!    │ └──────────────────────────── reject (a person, with a comment) ────────────────┘    │ the hash
+//!    │                                                                                      ▼
+//!    │                  fail checks, up to the limit                          Queued ▶ Preparing
+//!    │                ┌──────────────────────────────┐                                      │
+//!    │                ▼                              │                                      ▼
+//!    │           Implementing ──────────────▶ Verifying ─────▶ Reviewing ─────▶ Delivering ─▶ PullRequestOpen
+//!    │                ▲                                            │                          │      │
+//!    │                └──────── review finds faults, at most twice ┘      merged, closed, or  │      │ comment,
+//!    │                                                                    taken over by hand  ▼      │ red check
+//!    └─────────────────────────── Waking ◀───────────────────────────────────────────── Done  │      │
+//!                                    ▲                                                        │      │
+//!                                    └────────────────────────────────────────────────────────┼──────┘
+//!  any live stage ── pause, or a failure that a person can mend ──▶ Paused ── resume ──▶ where it was
+//!  any live stage ── cancel ──▶ Cancelled          any stage of work ── other failures ──▶ Failed ── retry ──▶ Queued
+//! ```
+//!
+//! Three functions hold all the rules. [`decide`] says what a command means for a task, and may refuse.
+//! [`Task::after`] says what is true once something has happened, and may not refuse. [`due`] says
+//! what has to be done about it. None does IO, reads a clock or makes an id, so a task can be
+//! replayed from its events and every rule can be tested in memory.
+//!
+//! Commands come in two kinds that share nothing: what a person asks ([`Ask`]) and what our own steps
+//! report ([`Report`]). What an agent says can only ever become a `Report`.
+//!
+//! **Invariant:** every stage after the gate holds a [`Mandate`], and a mandate is made in one place:
+//! where [`Event::Approved`] is applied, which [`decide`] gives only to an [`Ask::Approve`] of the
+//! waiting plan's hash, by someone who may.
+
+mod after;
+mod ask;
+mod command;
+mod due;
+mod event;
+mod refusal;
+mod report;
+mod stage;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::{Ask, Command, Report, TimeUp};
+pub use due::{Due, Lane, Span, Step, due};
+pub use event::{DoneBecause, Event, PauseReason, Verdict, WakeCause};
+pub use refusal::Refusal;
+pub use stage::{Mandate, Resting, Stage, Standing, Work};
+
+use crate::{
+    code::CommitId,
+    cost::Cost,
+    id::{PersonId, SandboxId},
+    limits::Limits,
+    money::Money,
+    people::Relation,
+    request::Request,
+};
+
+/// What the rules need to know about a task. Rebuilt from its events, never stored as the truth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    pub requester: PersonId,
+    pub limits: Limits,
+    pub stage: Stage,
+    pub spent: Cost,
+    /// The sandbox that the agent works in, while there is one.
+    pub workspace: Option<Workspace>,
+    /// The agent's own name for its memory, so that it can be woken with it.
+    pub session: Option<String>,
+    /// How often the newest head has woken the task.
+    pub follow_ups: Option<FollowUps>,
+}
+
+/// A sandbox, and what it was made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Workspace {
+    pub sandbox: SandboxId,
+    pub purpose: Purpose,
+}
+
+/// A research sandbox never becomes an implementing one: what it holds is thrown away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Purpose {
+    Research,
+    Implement,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowUps {
+    pub head: CommitId,
+    pub count: u8,
+}
+
+impl Task {
+    /// A task as its first event leaves it.
+    pub fn begin(request: &Request, limits: &Limits) -> Self {
+        Self {
+            requester: request.author,
+            limits: limits.clone(),
+            stage: Stage::Queued { next: Work::Research },
+            spent: Cost::ZERO,
+            workspace: None,
+            session: None,
+            follow_ups: None,
+        }
+    }
+
+    /// The task that `events` tell of. The first must be [`Event::Requested`].
+    pub fn replay<'a>(events: impl IntoIterator<Item = &'a Event>) -> Option<Self> {
+        let mut events = events.into_iter();
+        let Event::Requested { request, limits } = events.next()? else { return None };
+        Some(events.fold(Self::begin(request, limits), Self::after))
+    }
+}
+
+impl Task {
+    /// The money that the task may spend: the smaller of its own budget and its approval's.
+    pub fn budget(&self) -> Money {
+        let condition = self.stage.mandate().and_then(|it| it.approval().conditions.budget);
+        condition.map_or(self.limits.budget, |budget| budget.min(self.limits.budget))
+    }
+
+    /// What `person` has to do with this task.
+    pub fn relation(&self, person: PersonId) -> Relation {
+        if person == self.requester { Relation::Requester } else { Relation::Colleague }
+    }
+}
+
+/// Decide what `command` means for `task`.
+pub fn decide(task: &Task, command: Command) -> Result<Event, Refusal> {
+    match command {
+        Command::Ask { by, ask } => ask::decide(task, &by, ask),
+        Command::Report(report) => report::decide(task, report),
+    }
+}

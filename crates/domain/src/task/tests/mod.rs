@@ -1,0 +1,150 @@
+//! The rules, told as stories, and then attacked with random commands.
+
+mod properties;
+mod stories;
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    approval::{Conditions, FourEyes, GateRules},
+    code::{Access, CommitId, PullRequestNumber},
+    digest::Digest,
+    failure::{Failure, FailureKind},
+    id::{QuestionId, TaskId},
+    people::{Person, Role},
+    phase::Phase,
+    plan::{Plan, PlanHash},
+    progress::Footprint,
+    question::Question,
+    request::{ChannelKind, RepositoryUse, Source},
+};
+
+const ANN: PersonId = PersonId::from_u128(1);
+const BOB: PersonId = PersonId::from_u128(2);
+
+fn person(id: PersonId, role: Role) -> Person {
+    Person { id, role, teams: BTreeSet::new() }
+}
+
+fn ann() -> Person {
+    person(ANN, Role::Delegator)
+}
+
+fn bob() -> Person {
+    person(BOB, Role::Approver)
+}
+
+fn requested(limits: Limits) -> Event {
+    let request = Request {
+        text: "fix the flaky login test".to_owned(),
+        author: ANN,
+        source: Source { channel: ChannelKind::Cli, thread: String::new() },
+        repositories: vec![RepositoryUse {
+            name: "acme/web".parse().unwrap(),
+            access: Access::Write,
+        }],
+        agent: "fix-issue".parse().unwrap(),
+        quotes: Vec::new(),
+        parent: None::<TaskId>,
+    };
+    Event::Requested { request, limits }
+}
+
+fn limits() -> Limits {
+    Limits { attempts: 2, follow_ups: 1, ..Limits::default() }
+}
+
+fn plan(number: u32) -> Plan {
+    let mut plan = crate::plan::tests::sample();
+    plan.summary = format!("plan {number}");
+    plan
+}
+
+fn commit(number: u32) -> CommitId {
+    format!("{number:040x}").parse().unwrap()
+}
+
+fn evidence() -> Digest {
+    Digest::of(b"evidence")
+}
+
+fn ask(by: Person, ask: Ask) -> Command {
+    Command::Ask { by, ask }
+}
+
+fn approve(number: u32) -> Command {
+    ask(bob(), Ask::Approve { plan: plan(number).hash(), conditions: Conditions::default() })
+}
+
+fn report(report: Report) -> Command {
+    Command::Report(report)
+}
+
+fn admitted_and_prepared() -> [Command; 2] {
+    let sandbox = SandboxId::from_u128(1);
+    [report(Report::Admitted), report(Report::Prepared { sandbox })]
+}
+
+fn researched_and_planned(number: u32) -> [Command; 2] {
+    [
+        report(Report::Researched { notes: evidence(), session: Some("s".to_owned()) }),
+        report(Report::PlanWritten { plan: plan(number), session: None }),
+    ]
+}
+
+fn implemented(number: u32) -> Command {
+    report(Report::Implemented { commit: commit(number), session: None })
+}
+
+fn checks_failed(name: &str, number: u32) -> Command {
+    let change = Digest::of(&number.to_be_bytes());
+    let footprint = Footprint::new(&[name.to_owned()], change);
+    report(Report::ChecksFailed { footprint, evidence: evidence() })
+}
+
+fn to_the_gate() -> Vec<Command> {
+    admitted_and_prepared().into_iter().chain(researched_and_planned(1)).collect()
+}
+
+fn to_implementing() -> Vec<Command> {
+    let mut commands = to_the_gate();
+    commands.push(approve(1));
+    commands.extend(admitted_and_prepared());
+    commands
+}
+
+fn to_the_pull_request() -> Vec<Command> {
+    let mut commands = to_implementing();
+    commands.extend([
+        implemented(1),
+        report(Report::ChecksPassed { evidence: evidence() }),
+        report(Report::ReviewPassed { evidence: evidence() }),
+        report(Report::Delivered { number: PullRequestNumber(42) }),
+    ]);
+    commands
+}
+
+fn name(command: &Command) -> &'static str {
+    match command {
+        Command::Ask { ask, .. } => ask.name(),
+        Command::Report(report) => report.name(),
+    }
+}
+
+/// Plays `commands` against a new task and tells the story, one line each.
+fn story(limits: Limits, commands: Vec<Command>) -> String {
+    let mut task = Task::replay([&requested(limits)]).unwrap();
+    let mut lines = Vec::new();
+    for command in commands {
+        let asked = name(&command);
+        match decide(&task, command) {
+            Ok(event) => {
+                task = task.after(&event);
+                lines.push(format!("{asked:<20} -> {}", task.stage.name()));
+            }
+            Err(refusal) => lines.push(format!("{asked:<20} -x {refusal}")),
+        }
+    }
+    lines.join("\n")
+}
