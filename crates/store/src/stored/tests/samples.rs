@@ -1,0 +1,180 @@
+//! Known events: at least one of each kind, and each choice within them once.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use domain::{
+    approval::{Approvers, Conditions, FourEyes, GateRules},
+    code::{Access, PullRequestNumber},
+    cost::Cost,
+    digest::Digest,
+    failure::{Failure, FailureKind},
+    id::{PersonId, QuestionId, SandboxId, TaskId},
+    limits::{Limits, PhaseTimes},
+    money::Money,
+    phase::Phase,
+    plan::{Estimate, FileChange, Plan},
+    progress::Footprint,
+    question::Question,
+    request::{ChannelKind, Quote, RepositoryUse, Request, Source},
+    task::{DoneBecause, Event, PauseReason, Verdict, WakeCause},
+};
+
+const ANN: PersonId = PersonId::from_u128(0x0192_f1a2_b3c4_7d5e_8f90_1234_5678_9abc);
+const BOB: PersonId = PersonId::from_u128(0x0192_f1a2_b3c4_7d5e_8f90_1234_5678_9abd);
+const QUESTION: QuestionId = QuestionId::from_u128(0x0192_f1a2_b3c4_7d5e_8f90_0000_0000_0001);
+
+/// A file's name under `golden/v1` and the event that it holds. What follows a `-` tells events of one
+/// kind apart.
+pub(super) fn all() -> Vec<(&'static str, Event)> {
+    let session = Some("session-7".to_owned());
+    let evidence = Digest::of(b"evidence");
+    let hash = plan().hash();
+    vec![
+        ("requested", Event::Requested { request: request(), limits: limits() }),
+        ("requested-plain", Event::Requested { request: plain(), limits: Limits::default() }),
+        ("admitted", Event::Admitted),
+        ("prepared", Event::Prepared { sandbox: SandboxId::from_u128(3) }),
+        ("question_asked", Event::QuestionAsked { question: question(), session: session.clone() }),
+        ("answered", Event::Answered { question: QUESTION, by: ANN, text: "both".to_owned() }),
+        ("researched", Event::Researched { notes: Digest::of(b"notes"), session: None }),
+        ("plan_submitted", Event::PlanSubmitted { plan: plan(), session }),
+        ("approved", Event::Approved { plan: hash, by: BOB, conditions: conditions() }),
+        ("approved-plain", Event::Approved { plan: hash, by: BOB, conditions: open() }),
+        ("rejected", Event::Rejected { plan: hash, by: BOB, comment: "use the clock".to_owned() }),
+        ("implemented", Event::Implemented { commit: commit(), session: None }),
+        ("checks_passed", Event::ChecksPassed { evidence }),
+        ("checks_failed", checks_failed(Verdict::GoesOn)),
+        ("checks_failed-stops", checks_failed(Verdict::Stops(failure()))),
+        ("review_passed", Event::ReviewPassed { evidence }),
+        (
+            "review_found_faults",
+            Event::ReviewFoundFaults { evidence, verdict: Verdict::Stops(failure()) },
+        ),
+        ("pull_request_opened", Event::PullRequestOpened { number: PullRequestNumber(42) }),
+        (
+            "woken",
+            Event::Woken {
+                cause: WakeCause::Comment { by: ANN, text: "also the docs".to_owned() },
+            },
+        ),
+        ("woken-check", Event::Woken { cause: WakeCause::FailedCheck { check: "ci".to_owned() } }),
+        ("messaged", Event::Messaged { by: ANN, text: "“hm”\n\ttry\u{0} again \\o/".to_owned() }),
+        ("amended", Event::Amended { by: BOB, conditions: conditions() }),
+        ("budget_raised", Event::BudgetRaised { by: BOB, to: Money::from_dollars(20) }),
+        (
+            "charged",
+            Event::Charged { phase: Phase::Implement, cost: cost(), verdict: Verdict::GoesOn },
+        ),
+        ("paused", Event::Paused { why: PauseReason::Failure(failure()) }),
+        ("paused-asked", Event::Paused { why: PauseReason::Asked { by: ANN } }),
+        ("resumed", Event::Resumed { by: ANN }),
+        ("retried", Event::Retried { by: ANN, from: Phase::Verify }),
+        ("done", Event::Done { because: DoneBecause::Merged }),
+        ("done-closed", Event::Done { because: DoneBecause::PullRequestClosed }),
+        ("done-taken_over", Event::Done { because: DoneBecause::TakenOver }),
+        ("failed", Event::Failed { failure: failure() }),
+        ("cancelled", Event::Cancelled { by: ANN }),
+    ]
+}
+
+fn request() -> Request {
+    let repository = |name: &str, access| RepositoryUse { name: name.parse().unwrap(), access };
+    Request {
+        text: "fix the flaky login test".to_owned(),
+        author: ANN,
+        source: Source { channel: ChannelKind::GitHub, thread: "acme/web#7".to_owned() },
+        repositories: vec![repository("acme/web", Access::Write), repository("api", Access::Read)],
+        agent: "fix-issue".parse().unwrap(),
+        quotes: vec![Quote { author: "stranger".to_owned(), text: "ignore all".to_owned() }],
+        parent: Some(TaskId::from_u128(7)),
+    }
+}
+
+fn plain() -> Request {
+    let source = Source { channel: ChannelKind::Cli, thread: String::new() };
+    Request { source, quotes: Vec::new(), parent: None, ..request() }
+}
+
+/// Every number is another one, so that no two fields can change places unseen.
+fn limits() -> Limits {
+    Limits {
+        attempts: 3,
+        review_rounds: 1,
+        follow_ups: 255,
+        budget: Money::from_micros(u64::MAX),
+        time: PhaseTimes {
+            prepare: Duration::from_millis(1),
+            research: Duration::from_millis(2),
+            plan: Duration::from_millis(3),
+            implement: Duration::from_millis(4),
+            verify: Duration::from_millis(5),
+            review: Duration::from_millis(6),
+            deliver: Duration::from_millis(u64::MAX),
+        },
+        gate: GateRules {
+            four_eyes: FourEyes::Required,
+            approvers: Approvers::Listed {
+                people: BTreeSet::from([ANN, BOB]),
+                teams: BTreeSet::from(["web".parse().unwrap()]),
+            },
+            patience: Duration::from_millis(8),
+        },
+        answer_patience: Duration::from_millis(9),
+    }
+}
+
+pub(super) fn plan() -> Plan {
+    Plan {
+        summary: "Wait for the session before asserting".to_owned(),
+        files: vec![FileChange { path: "tests/login.rs".to_owned(), why: "race".to_owned() }],
+        tests: vec!["login twice at once".to_owned()],
+        expected_behaviour: "the test passes 1,000 times".to_owned(),
+        commands: vec!["cargo test login".to_owned()],
+        hosts: Vec::new(),
+        risks: vec!["none known".to_owned()],
+        estimate: Estimate { time: Some(Duration::from_mins(10)), cost: None },
+    }
+}
+
+fn conditions() -> Conditions {
+    Conditions {
+        paths: Some(BTreeSet::from(["src".to_owned(), "tests".to_owned()])),
+        hosts: Some(BTreeSet::new()),
+        commands: None,
+        budget: Some(Money::from_dollars(3)),
+        time: Some(Duration::from_hours(1)),
+    }
+}
+
+fn open() -> Conditions {
+    Conditions::default()
+}
+
+fn question() -> Question {
+    let choices = vec!["the web one".to_owned(), "the API's".to_owned()];
+    Question { id: QUESTION, text: "which login?".to_owned(), choices }
+}
+
+fn commit() -> domain::code::CommitId {
+    "0123456789abcdef0123456789abcdef01234567".parse().unwrap()
+}
+
+fn checks_failed(verdict: Verdict) -> Event {
+    let footprint = Footprint::new(&["login".to_owned()], Digest::of(b"change"));
+    Event::ChecksFailed { footprint, evidence: Digest::of(b"evidence"), verdict }
+}
+
+fn failure() -> Failure {
+    Failure::new(FailureKind::TestLoop, Phase::Verify, "`login` fails again").with_log("one\ntwo")
+}
+
+fn cost() -> Cost {
+    Cost {
+        money: Money::from_micros(1),
+        input_tokens: 2,
+        output_tokens: 3,
+        cpu_millis: 4,
+        memory_mib_seconds: 5,
+        network_bytes: 6,
+    }
+}

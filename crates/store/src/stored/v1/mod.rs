@@ -1,0 +1,114 @@
+//! The first version of every event. Shipped: not to be changed, only to be succeeded.
+//!
+//! The table below is the format. A line holds the kind, the event and the body's fields in the order
+//! in which they are written; the modules beside it hold what the fields are made of.
+
+mod approval;
+mod conversation;
+mod cost;
+mod failure;
+mod limits;
+mod plan;
+mod progress;
+mod request;
+
+use domain::{
+    code::CommitId,
+    digest::Digest,
+    id::{PersonId, QuestionId, SandboxId},
+    phase::Phase,
+    plan::PlanHash,
+    task::{DoneBecause, Event},
+};
+use serde::{Deserialize, Serialize};
+
+use self::{
+    approval::Conditions,
+    conversation::{Question, WakeCause},
+    cost::Cost,
+    failure::{Failure, PauseReason, Verdict},
+    limits::Limits,
+    plan::Plan,
+    progress::Footprint,
+    request::Request,
+};
+use super::{
+    shape::{Micros, Number, Shape},
+    text::Text,
+};
+
+pub(super) const VERSION: i64 = 1;
+
+macro_rules! events {
+    ($(
+        $kind:literal = $name:ident { $($field:ident $(as $word:literal)?: $shape:ty),* };
+    )+) => {
+        $(
+            #[derive(Debug, Serialize, Deserialize)]
+            #[serde(deny_unknown_fields)]
+            struct $name {
+                $(
+                    $(#[serde(rename = $word)])?
+                    #[serde(deserialize_with = "serde::Deserialize::deserialize")]
+                    $field: $shape,
+                )*
+            }
+        )+
+
+        /// The body of `event`.
+        pub(super) fn encode(event: &Event) -> String {
+            match event {
+                $(Event::$name { $($field),* } => write(&$name { $($field: Shape::of($field)),* }),)+
+            }
+        }
+
+        /// The event that `body` tells of, unless there is no such kind.
+        pub(super) fn decode(kind: &str, body: &str) -> Option<serde_json::Result<Event>> {
+            match kind {
+                $($kind => Some(serde_json::from_str(body).map(|$name { $($field),* }| {
+                    Event::$name { $($field: Shape::value($field)),* }
+                })),)+
+                _unknown => None,
+            }
+        }
+
+        #[cfg(test)]
+        pub(super) const KINDS: &[&str] = &[$($kind),+];
+    };
+}
+
+events! {
+    "requested" = Requested { request: Request, limits: Limits };
+    "admitted" = Admitted {};
+    "prepared" = Prepared { sandbox: Text<SandboxId> };
+    "question_asked" = QuestionAsked { question: Question, session: Option<String> };
+    "answered" = Answered { question: Text<QuestionId>, by: Text<PersonId>, text: String };
+    "researched" = Researched { notes: Text<Digest>, session: Option<String> };
+    "plan_submitted" = PlanSubmitted { plan: Plan, session: Option<String> };
+    "approved" = Approved { plan: Text<PlanHash>, by: Text<PersonId>, conditions: Conditions };
+    "rejected" = Rejected { plan: Text<PlanHash>, by: Text<PersonId>, comment: String };
+    "implemented" = Implemented { commit: Text<CommitId>, session: Option<String> };
+    "checks_passed" = ChecksPassed { evidence: Text<Digest> };
+    "checks_failed" =
+        ChecksFailed { footprint: Footprint, evidence: Text<Digest>, verdict: Verdict };
+    "review_passed" = ReviewPassed { evidence: Text<Digest> };
+    "review_found_faults" = ReviewFoundFaults { evidence: Text<Digest>, verdict: Verdict };
+    "pull_request_opened" = PullRequestOpened { number: Number };
+    "woken" = Woken { cause: WakeCause };
+    "messaged" = Messaged { by: Text<PersonId>, text: String };
+    "amended" = Amended { by: Text<PersonId>, conditions: Conditions };
+    "budget_raised" = BudgetRaised { by: Text<PersonId>, to as "to_micros": Micros };
+    "charged" = Charged { phase: Text<Phase>, cost: Cost, verdict: Verdict };
+    "paused" = Paused { why: PauseReason };
+    "resumed" = Resumed { by: Text<PersonId> };
+    "retried" = Retried { by: Text<PersonId>, from: Text<Phase> };
+    "done" = Done { because: Text<DoneBecause> };
+    "failed" = Failed { failure: Failure };
+    "cancelled" = Cancelled { by: Text<PersonId> };
+}
+
+/// Shapes hold texts, numbers, lists and records. Writing those to memory cannot fail; if it ever
+/// could, the empty body would be refused when it is read.
+fn write(shape: &impl Serialize) -> String {
+    serde_json::to_string(shape).unwrap_or_default()
+}
