@@ -19,6 +19,10 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

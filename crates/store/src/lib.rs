@@ -1,1 +1,41 @@
 //! Remembers every event, on SQLite or PostgreSQL, and tells who is waiting.
+//!
+//! ```text
+//!  engine ── append ──▶ ┌ one transaction ──────────────────────────────────────┐
+//!                       │ events   what happened        outbox  what is now due │──▶ changes: readers look again
+//!                       │ tasks    where each stands    audit   who did it      │
+//!                       └───────────────────────────────────────────────────────┘
+//!  engine ── claim, renew, settle ──▶ outbox            everyone ── list, history ──▶ tasks, events
+//! ```
+//!
+//! [`Store`] is the only door. Behind it, `operations` are the changes, `queries` the questions,
+//! `database` the one place that knows both databases, `stored` the shapes of what is written.
+
+mod audit;
+mod backup;
+mod blobs;
+mod changes;
+mod database;
+mod error;
+mod operations;
+mod outbox;
+mod place;
+mod projection;
+mod queries;
+mod store;
+mod stored;
+
+pub use audit::{AuditFault, Entry as AuditEntry, Link as AuditLink, Verified};
+pub use backup::{BackupError, restore};
+pub use blobs::{BlobError, Blobs, Collected};
+pub use changes::{Change, Heard, Subscription};
+pub use error::{OpenError, StoreError};
+pub use operations::append::{Append, Appended};
+pub use outbox::{Lease, Renewal};
+pub use place::{Place, ServerLock};
+pub use queries::{
+    history::{History, Recorded},
+    queue::Pending,
+    tasks::{Filter, Page, TaskView},
+};
+pub use store::{Store, open};

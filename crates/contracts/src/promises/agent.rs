@@ -1,0 +1,40 @@
+//! The promises of an agent driver.
+
+use std::time::Duration;
+
+use domain::{agent::AgentName, id::SandboxId, money::Money};
+use tokio::sync::mpsc;
+
+use super::{Kept, TASK, keep, key, succeed};
+use crate::agent::{AgentEvent, Agents, Answer, Brief, Mode, Run};
+
+/// Plays with `agent` in a sandbox that is open.
+pub async fn kept(agents: &impl Agents, agent: AgentName, sandbox: SandboxId) -> Kept {
+    let run = |seq, mode| Run {
+        key: key(seq),
+        task: TASK,
+        sandbox,
+        agent: agent.clone(),
+        mode,
+        brief: Brief { request: "say hello".to_owned(), ..Brief::default() },
+        session: None,
+        limit: Duration::from_secs(60),
+        budget: Money::from_dollars(1),
+    };
+    let first = answer(agents, run(1, Mode::Research)).await?;
+    keep("research ends in notes or a question", matches!(first, Answer::Notes(_) | Answer::Question { .. }))?;
+    let again = answer(agents, run(1, Mode::Research)).await?;
+    keep("a repeated key gets the first answer", first == again)?;
+    let plan = answer(agents, run(2, Mode::Plan)).await?;
+    keep("planning ends in a plan or a question", matches!(plan, Answer::Plan(_) | Answer::Question { .. }))?;
+    let review = answer(agents, run(3, Mode::Review)).await?;
+    keep("a review ends in findings", matches!(review, Answer::Review(_)))
+}
+
+async fn answer(agents: &impl Agents, run: Run) -> Result<Answer, super::Broken> {
+    let (_words, listening) = mpsc::channel(1);
+    let (events, mut told) = mpsc::channel::<AgentEvent>(16);
+    let reading = async { while told.recv().await.is_some() {} };
+    let (outcome, ()) = tokio::join!(agents.run(&run, listening, events), reading);
+    succeed("a run ends with an outcome", outcome).map(|outcome| outcome.answer)
+}

@@ -1,0 +1,76 @@
+//! Secrets by name. A value leaves its source for one use, and never enters a sandbox.
+
+use std::{fmt, future::Future};
+
+use domain::id::{SandboxId, TaskId};
+
+pub trait SecretSource: Send + Sync + 'static {
+    /// The value of `name`, for one request of `sandbox`. Refused once the task is revoked.
+    fn value(
+        &self,
+        name: &SecretName,
+        task: TaskId,
+        sandbox: SandboxId,
+    ) -> impl Future<Output = Result<SecretValue, SecretError>> + Send;
+
+    /// From now on nothing is handed out for `task`; what was minted for it is withdrawn.
+    fn revoke(&self, task: TaskId) -> impl Future<Output = Result<(), SecretError>> + Send;
+}
+
+/// `AWS_ACCESS_KEY_ID`, `github`: letters, digits and `_`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SecretName(String);
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a secret's name: 1 to 128 letters, digits or `_`, not beginning with a digit")]
+pub struct SecretNameError(pub String);
+
+impl std::str::FromStr for SecretName {
+    type Err = SecretNameError;
+
+    fn from_str(name: &str) -> Result<Self, SecretNameError> {
+        let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if letters && starts_well && name.len() <= 128 {
+            return Ok(Self(name.to_owned()));
+        }
+        Err(SecretNameError(name.to_owned()))
+    }
+}
+
+impl fmt::Display for SecretName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A value that does not print.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretValue(String);
+
+impl SecretValue {
+    pub const fn new(value: String) -> Self {
+        Self(value)
+    }
+
+    /// The value itself. Whoever calls this is trusted not to keep it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    #[error("there is no secret `{0}`; set it with `lamp secret set {0}`")]
+    Unknown(SecretName),
+    #[error("the task has ended: nothing is handed out for it")]
+    Revoked,
+    #[error("the secret source cannot be reached now: {reason}")]
+    Busy { reason: String },
+}

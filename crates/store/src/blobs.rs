@@ -1,0 +1,129 @@
+//! Large things (transcripts, logs, reports), kept as files that are named by their hash.
+//!
+//! A blob is written beside its place, flushed, and moved there in one step: a crash leaves either all
+//! of it or nothing. Reading checks the hash, so a torn or changed file is an error, not evidence.
+//! What no event speaks of is collected after a while: a blob is always written before its event.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use domain::digest::Digest;
+use fs_err as fs;
+
+#[derive(Debug, Clone)]
+pub struct Blobs {
+    directory: PathBuf,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BlobError {
+    #[error("there is no blob {digest}")]
+    Missing { digest: Digest },
+    #[error("blob {digest} is damaged: `{path}` does not have this hash; restore it from a backup")]
+    Damaged { digest: Digest, path: PathBuf },
+    #[error("a blob may have {limit} bytes at most")]
+    TooLarge { limit: u64 },
+    #[error("cannot keep or read a blob")]
+    Io(#[from] io::Error),
+}
+
+/// What a collection did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Collected {
+    pub kept: usize,
+    pub removed: usize,
+    pub freed_bytes: u64,
+}
+
+impl Blobs {
+    pub const LIMIT: u64 = 256 * 1024 * 1024;
+
+    pub(crate) fn open(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory.join("new"))?;
+        Ok(Self { directory: directory.to_owned() })
+    }
+
+    /// Keeps `bytes`. Keeping the same bytes again changes nothing.
+    pub fn put(&self, bytes: &[u8]) -> Result<Digest, BlobError> {
+        if bytes.len() as u64 > Self::LIMIT {
+            return Err(BlobError::TooLarge { limit: Self::LIMIT });
+        }
+        let digest = Digest::of(bytes);
+        let place = self.place(digest);
+        if self.get(digest).is_ok() {
+            // Young again: its event may not be written yet.
+            fs::File::open(&place)?.into_file().set_modified(now())?;
+            return Ok(digest);
+        }
+        let parent = place.parent().unwrap_or(&self.directory);
+        fs::create_dir_all(parent)?;
+        let mut file = tempfile::NamedTempFile::new_in(self.directory.join("new"))?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(&place).map_err(|error| error.error)?;
+        fs::File::open(parent)?.sync_all()?;
+        Ok(digest)
+    }
+
+    pub fn get(&self, digest: Digest) -> Result<Vec<u8>, BlobError> {
+        let path = self.place(digest);
+        let mut bytes = Vec::new();
+        match fs::File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(BlobError::Missing { digest });
+            }
+            Err(error) => return Err(error.into()),
+            Ok(file) => file.take(Self::LIMIT + 1).read_to_end(&mut bytes)?,
+        };
+        if Digest::of(&bytes) != digest {
+            return Err(BlobError::Damaged { digest, path });
+        }
+        Ok(bytes)
+    }
+
+    /// Removes what is older than `grace` and not `spoken_of`, and what a crash left half-written.
+    pub(crate) fn collect(
+        &self,
+        grace: Duration,
+        spoken_of: impl Fn(Digest) -> bool,
+    ) -> io::Result<Collected> {
+        let mut collected = Collected::default();
+        for directory in fs::read_dir(&self.directory)? {
+            let directory = directory?.path();
+            if !directory.is_dir() {
+                continue;
+            }
+            for file in fs::read_dir(directory)? {
+                let file = file?;
+                let about = file.metadata()?;
+                let age = now().duration_since(about.modified()?).unwrap_or_default();
+                let named = file.file_name().to_str().and_then(|name| name.parse().ok());
+                if age < grace || named.is_some_and(&spoken_of) {
+                    collected.kept += 1;
+                    continue;
+                }
+                fs::remove_file(file.path())?;
+                collected.removed += 1;
+                collected.freed_bytes += about.len();
+            }
+        }
+        Ok(collected)
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    fn place(&self, digest: Digest) -> PathBuf {
+        let name = digest.to_string();
+        self.directory.join(name.get(..2).unwrap_or_default()).join(name)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "compared with file times, which the system sets")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}

@@ -1,0 +1,94 @@
+//! The one place that knows that there are two databases.
+//!
+//! Statements are written once, with `$1` parameters and the types TEXT and BIGINT, which both
+//! understand. What differs is how a write is made: PostgreSQL takes many at a time, SQLite one after
+//! the other ([`sqlite`] gathers them so that a flush to disk serves many).
+
+mod connection;
+mod postgres;
+mod sqlite;
+
+use std::{future::Future, path::Path};
+
+pub(crate) use connection::{Connection, Row, Sql, Value};
+pub(crate) use postgres::Postgres;
+pub(crate) use sqlite::Sqlite;
+
+use crate::{OpenError, StoreError, changes::Changes};
+
+/// A change to the database, all of it or nothing. May be run again when it was not kept.
+pub(crate) trait Operation: Send + Sync + 'static {
+    type Output: Send + 'static;
+
+    fn run(
+        &self,
+        connection: &mut Connection<'_>,
+    ) -> impl Future<Output = Result<Self::Output, StoreError>> + Send;
+}
+
+#[derive(Debug)]
+pub(crate) enum Database {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+impl Database {
+    pub(crate) async fn open(url: &str, changes: Changes) -> Result<Self, OpenError> {
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            let path = Path::new(path.strip_prefix("//").unwrap_or(path));
+            return Ok(Self::Sqlite(Sqlite::open(path).await?));
+        }
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Self::Postgres(Postgres::open(url, changes).await?));
+        }
+        // A mistyped address may hold a password: only its beginning is repeated.
+        let scheme = url.split([':', '/', '@']).next().unwrap_or_default();
+        Err(OpenError::UnknownUrl { url: format!("{scheme}:…") })
+    }
+
+    /// Runs `operation` in a transaction of its own.
+    pub(crate) async fn write<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.write(operation).await,
+            Self::Postgres(postgres) => postgres.write(&operation).await,
+        }
+    }
+
+    /// All rows of one statement that changes nothing.
+    pub(crate) async fn rows(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        match self {
+            Self::Sqlite(sqlite) => {
+                let mut reader = sqlite.readers().acquire().await?;
+                Connection::Sqlite(&mut reader).rows(sql, values).await
+            }
+            Self::Postgres(postgres) => {
+                let mut reader = postgres.pool().acquire().await?;
+                Connection::Postgres(&mut reader).rows(sql, values).await
+            }
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.close().await,
+            Self::Postgres(postgres) => postgres.close().await,
+        }
+    }
+}
+
+/// Says in our words why the tables could not be brought to this version.
+fn migration_error(error: sqlx::migrate::MigrateError) -> OpenError {
+    use sqlx::migrate::MigrateError;
+    match error {
+        MigrateError::VersionMissing(found) | MigrateError::VersionTooNew(found, _) => {
+            OpenError::Newer { found }
+        }
+        MigrateError::VersionMismatch(found) => OpenError::Altered { found },
+        MigrateError::Execute(error) => OpenError::Store(error.into()),
+        other => OpenError::Migration(other),
+    }
+}

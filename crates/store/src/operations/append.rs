@@ -1,0 +1,187 @@
+//! Appending events: the one way in which anything changes.
+//!
+//! In one transaction: the events, the view of the task, what is due because of them, the blobs that
+//! they speak of, and an audit row for what a person did. The count of events is the guard: whoever
+//! read an older history is refused with [`StoreError::Conflict`].
+
+use domain::{
+    id::TaskId,
+    task::{Due, Event, Task, due},
+    time::Timestamp,
+};
+
+use super::{audit, lease};
+use crate::{
+    StoreError,
+    audit::Entry,
+    changes::Change,
+    database::{Connection, Operation, Value},
+    outbox::Lease,
+    projection, stored,
+};
+
+/// Events to append to a task that has `seq` events and stands as `before` says.
+#[derive(Debug, Clone)]
+pub struct Append {
+    pub task: TaskId,
+    pub seq: u64,
+    /// `None` for a new task, whose first event is [`Event::Requested`].
+    pub before: Option<Task>,
+    pub events: Vec<Event>,
+    pub at: Timestamp,
+    /// The step whose outcome this is. Its row goes in the same transaction, or nothing is written.
+    pub settles: Option<Lease>,
+}
+
+/// The task as it is now.
+#[derive(Debug, Clone)]
+pub struct Appended {
+    pub seq: u64,
+    pub task: Task,
+}
+
+impl Operation for Append {
+    type Output = Appended;
+
+    async fn run(&self, connection: &mut Connection<'_>) -> Result<Appended, StoreError> {
+        self.take_turn(connection).await?;
+        if let Some(lease) = &self.settles {
+            lease::remove(connection, lease).await?;
+        }
+        let mut now = Now { seq: self.seq, task: self.before.clone() };
+        for event in &self.events {
+            now = self.append_one(connection, now, event).await?;
+        }
+        let Now { seq, task: Some(task) } = now else {
+            return Err(StoreError::NoTask { task: self.task });
+        };
+        let change = Change { task: self.task, seq };
+        connection.notify(&change.message()).await?;
+        Ok(Appended { seq, task })
+    }
+}
+
+struct Now {
+    seq: u64,
+    task: Option<Task>,
+}
+
+impl Append {
+    /// Takes the task's turn: nobody else can append to it until this transaction ends.
+    async fn take_turn(&self, connection: &mut Connection<'_>) -> Result<(), StoreError> {
+        if self.before.is_none() {
+            return Ok(());
+        }
+        let values = [Value::Owned(self.task.to_string()), number(self.seq)];
+        let sql = "UPDATE tasks SET seq = seq WHERE task = $1 AND seq = $2";
+        if connection.execute(sql, &values).await? == 1 {
+            return Ok(());
+        }
+        let sql = "SELECT seq FROM tasks WHERE task = $1";
+        match connection.row(sql, &values[..1]).await? {
+            Some(_moved_on) => Err(StoreError::Conflict { task: self.task }),
+            None => Err(StoreError::NoTask { task: self.task }),
+        }
+    }
+
+    async fn append_one(
+        &self,
+        connection: &mut Connection<'_>,
+        now: Now,
+        event: &Event,
+    ) -> Result<Now, StoreError> {
+        let seq = now.seq + 1;
+        let after = match &now.task {
+            Some(before) => before.clone().after(event),
+            None => Task::replay([event]).ok_or(StoreError::NoTask { task: self.task })?,
+        };
+        if now.task.is_none() {
+            projection::begin(connection, self.task, event, &after, self.at).await?;
+        }
+        self.insert_event(connection, seq, event).await?;
+        let moved = now.task.as_ref().is_none_or(|before| before.stage != after.stage);
+        if moved {
+            supersede(connection, self.task, self.at).await?;
+        }
+        for due in due(now.task.as_ref(), event, &after) {
+            self.insert_due(connection, seq, due).await?;
+        }
+        projection::update(connection, self.task, seq, now.task.as_ref(), &after, self.at).await?;
+        if let Some(person) = event.person() {
+            let entry = Entry {
+                at: self.at,
+                actor: person.to_string(),
+                action: event.kind().to_owned(),
+                subject: self.task.to_string(),
+                detail: stored::encode(event).body,
+            };
+            audit::append(connection, &entry).await?;
+        }
+        Ok(Now { seq, task: Some(after) })
+    }
+
+    async fn insert_event(
+        &self,
+        connection: &mut Connection<'_>,
+        seq: u64,
+        event: &Event,
+    ) -> Result<(), StoreError> {
+        let stored = stored::encode(event);
+        let task = self.task.to_string();
+        let values = [
+            Value::Text(&task),
+            number(seq),
+            Value::Text(stored.kind),
+            Value::Number(stored.version),
+            Value::Text(&stored.body),
+            Value::Number(self.at.as_millis()),
+        ];
+        let sql = "INSERT INTO events (task, seq, kind, version, body, at) \
+                   VALUES ($1, $2, $3, $4, $5, $6)";
+        connection.execute(sql, &values).await?;
+        if let Some(blob) = event.blob() {
+            let values = [Value::Owned(blob.to_string()), Value::Text(&task), number(seq)];
+            let sql = "INSERT INTO blob_uses (digest, task, seq) VALUES ($1, $2, $3)";
+            connection.execute(sql, &values).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert_due(
+        &self,
+        connection: &mut Connection<'_>,
+        seq: u64,
+        due: Due,
+    ) -> Result<(), StoreError> {
+        let values = [
+            Value::Owned(self.task.to_string()),
+            number(seq),
+            Value::Text(stored::step::encode(due.step)),
+            Value::Text(stored::step::lane(due.step.lane())),
+            Value::Text(stored::step::span(due.step.span())),
+            Value::Number((self.at + due.delay).as_millis()),
+        ];
+        let sql = "INSERT INTO outbox (task, seq, step, lane, span, due_at) \
+                   VALUES ($1, $2, $3, $4, $5, $6)";
+        connection.execute(sql, &values).await.map(|_one| ())
+    }
+}
+
+/// What belongs to the stage that was left: nobody has begun it, so it goes; or someone is at it, so
+/// they are told to stop.
+async fn supersede(
+    connection: &mut Connection<'_>,
+    task: TaskId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let values = [Value::Owned(task.to_string()), Value::Number(now.as_millis())];
+    let sql = "DELETE FROM outbox WHERE task = $1 AND span = 'stage' AND lease_until <= $2";
+    connection.execute(sql, &values).await?;
+    let sql = "UPDATE outbox SET superseded = 1 WHERE task = $1 AND span = 'stage'";
+    connection.execute(sql, &values[..1]).await?;
+    Ok(())
+}
+
+pub(crate) fn number(count: u64) -> Value<'static> {
+    Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
+}

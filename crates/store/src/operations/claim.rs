@@ -1,0 +1,81 @@
+//! Claiming steps that are due.
+//!
+//! Steps of one task and one lane run one after the other, in the order of their events; timers run
+//! whenever they are due. Rows that were told to stop and whose holder has gone are swept out here.
+
+use domain::{task::Lane, time::Timestamp};
+
+use crate::{
+    StoreError,
+    database::{Connection, Operation, Row, Sql, Value},
+    outbox::Lease,
+    stored,
+};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) holder: String,
+    pub(crate) now: Timestamp,
+    pub(crate) until: Timestamp,
+    pub(crate) most: u32,
+}
+
+const DUE: Sql = Sql {
+    sqlite: "SELECT task, seq, step, due_at, attempts FROM outbox o \
+             WHERE due_at <= $1 AND lease_until <= $1 AND superseded = 0 \
+               AND (lane = $3 OR NOT EXISTS (SELECT 1 FROM outbox e \
+                    WHERE e.task = o.task AND e.lane = o.lane AND e.seq < o.seq)) \
+             ORDER BY due_at LIMIT $2",
+    postgres: "SELECT task, seq, step, due_at, attempts FROM outbox o \
+               WHERE due_at <= $1 AND lease_until <= $1 AND superseded = 0 \
+                 AND (lane = $3 OR NOT EXISTS (SELECT 1 FROM outbox e \
+                      WHERE e.task = o.task AND e.lane = o.lane AND e.seq < o.seq)) \
+               ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED",
+};
+
+impl Operation for Claim {
+    type Output = Vec<Lease>;
+
+    async fn run(&self, connection: &mut Connection<'_>) -> Result<Vec<Lease>, StoreError> {
+        let now = Value::Number(self.now.as_millis());
+        let sql = "DELETE FROM outbox WHERE superseded = 1 AND lease_until <= $1";
+        connection.execute(sql, std::slice::from_ref(&now)).await?;
+        let timer = Value::Text(stored::step::lane(Lane::Timer));
+        let values = [now, Value::Number(i64::from(self.most)), timer];
+        let rows = connection.rows(connection.choose(DUE), &values).await?;
+        let mut leases = Vec::with_capacity(rows.len());
+        for row in rows {
+            let lease = self.lease(&row)?;
+            self.take(connection, &lease).await?;
+            leases.push(lease);
+        }
+        Ok(leases)
+    }
+}
+
+impl Claim {
+    fn lease(&self, row: &Row) -> Result<Lease, StoreError> {
+        Ok(Lease {
+            task: row.parsed("task")?,
+            seq: u64::try_from(row.number("seq")?).unwrap_or_default(),
+            step: stored::step::decode(&row.text("step")?)?,
+            holder: self.holder.clone(),
+            attempt: u32::try_from(row.number("attempts")?).unwrap_or(u32::MAX).saturating_add(1),
+            due_at: Timestamp::from_millis(row.number("due_at")?),
+        })
+    }
+
+    async fn take(&self, connection: &mut Connection<'_>, lease: &Lease) -> Result<(), StoreError> {
+        let values = [
+            Value::Owned(lease.task.to_string()),
+            super::append::number(lease.seq),
+            Value::Text(stored::step::encode(lease.step)),
+            Value::Number(self.until.as_millis()),
+            Value::Text(&self.holder),
+            Value::Number(i64::from(lease.attempt)),
+        ];
+        let sql = "UPDATE outbox SET lease_until = $4, holder = $5, attempts = $6 \
+                   WHERE task = $1 AND seq = $2 AND step = $3";
+        connection.execute(sql, &values).await.map(|_one| ())
+    }
+}

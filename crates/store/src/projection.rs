@@ -1,0 +1,141 @@
+//! The view of each task that lists and queues read. Kept in the transaction of its events, and
+//! nothing but a summary of them: it can be thrown away and made again.
+
+use domain::{
+    id::TaskId,
+    request::Request,
+    task::{Event, Mandate, PauseReason, Resting, Stage, Standing, Task},
+    time::Timestamp,
+};
+
+use crate::{
+    StoreError,
+    database::{Connection, Value},
+    operations::append::number,
+};
+
+/// The first line of the request, short enough for a list.
+const TITLE: usize = 120;
+
+/// Enters a new task.
+pub(crate) async fn begin(
+    connection: &mut Connection<'_>,
+    id: TaskId,
+    event: &Event,
+    task: &Task,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let Event::Requested { request, .. } = event else {
+        return Err(StoreError::NoTask { task: id });
+    };
+    let repository = request.repositories.first().map(|first| first.name.to_string());
+    let values = [
+        Value::Owned(id.to_string()),
+        Value::Text(task.stage.name()),
+        Value::Text(standing(task.stage.standing())),
+        Value::Number(at.as_millis()),
+        Value::Owned(repository.unwrap_or_default()),
+        Value::Owned(request.author.to_string()),
+        Value::Text(request.agent.as_str()),
+        Value::Text(request.source.channel.name()),
+        Value::Owned(title(request)),
+        Value::MaybeText(request.parent.map(|parent| parent.to_string())),
+    ];
+    let sql = "INSERT INTO tasks (task, seq, stage, standing, begun, since, repository, person, \
+                   agent, channel, title, parent, spent, created_at, changed_at) \
+               VALUES ($1, 0, $2, $3, 0, $4, $5, $6, $7, $8, $9, $10, 0, $4, $4) \
+               ON CONFLICT (task) DO NOTHING";
+    match connection.execute(sql, &values).await? {
+        0 => Err(StoreError::Exists { task: id }),
+        _one => Ok(()),
+    }
+}
+
+/// Brings the view up to `seq`.
+pub(crate) async fn update(
+    connection: &mut Connection<'_>,
+    id: TaskId,
+    seq: u64,
+    before: Option<&Task>,
+    after: &Task,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let moved = before.is_none_or(|before| before.stage != after.stage);
+    let begun = after.workspace.is_some() || after.stage.mandate().is_some();
+    let values = [
+        Value::Owned(id.to_string()),
+        number(seq),
+        Value::Text(after.stage.name()),
+        Value::Text(standing(after.stage.standing())),
+        Value::Number(i64::from(begun)),
+        Value::MaybeNumber(moved.then_some(at.as_millis())),
+        Value::MaybeText(waiting_plan(&after.stage)),
+        Value::MaybeText(failure(&after.stage).map(str::to_owned)),
+        Value::MaybeNumber(pull_request(&after.stage)),
+        number(after.spent.money.as_micros()),
+        Value::Number(at.as_millis()),
+    ];
+    let sql = "UPDATE tasks SET seq = $2, stage = $3, standing = $4, begun = $5, \
+                   since = COALESCE($6, since), plan = $7, failure = $8, \
+                   pull_request = COALESCE($9, pull_request), spent = $10, changed_at = $11 \
+               WHERE task = $1";
+    connection.execute(sql, &values).await.map(|_one| ())
+}
+
+pub(crate) const fn standing(standing: Standing) -> &'static str {
+    match standing {
+        Standing::NeedsPlace => "needs_place",
+        Standing::HoldsPlace => "holds_place",
+        Standing::Rests => "rests",
+        Standing::Over => "over",
+    }
+}
+
+fn title(request: &Request) -> String {
+    request.text.lines().map(str::trim).find(|line| !line.is_empty()).map_or_else(
+        String::new,
+        |line| match line.char_indices().nth(TITLE) {
+            None => line.to_owned(),
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        },
+    )
+}
+
+fn waiting_plan(stage: &Stage) -> Option<String> {
+    match stage {
+        Stage::AwaitingApproval { plan }
+        | Stage::Paused { at: Resting::Gate { plan }, .. } => Some(plan.to_string()),
+        Stage::Queued { .. }
+        | Stage::Preparing { .. }
+        | Stage::Working(_)
+        | Stage::AwaitingAnswer { .. }
+        | Stage::Paused { .. }
+        | Stage::PullRequestOpen { .. }
+        | Stage::Waking { .. }
+        | Stage::Done { .. }
+        | Stage::Failed { .. }
+        | Stage::Cancelled { .. } => None,
+    }
+}
+
+fn failure(stage: &Stage) -> Option<&'static str> {
+    match stage {
+        Stage::Failed { failure, .. }
+        | Stage::Paused { why: PauseReason::Failure(failure), .. } => Some(failure.kind.name()),
+        Stage::Queued { .. }
+        | Stage::Preparing { .. }
+        | Stage::Working(_)
+        | Stage::AwaitingAnswer { .. }
+        | Stage::AwaitingApproval { .. }
+        | Stage::Paused { .. }
+        | Stage::PullRequestOpen { .. }
+        | Stage::Waking { .. }
+        | Stage::Done { .. }
+        | Stage::Cancelled { .. } => None,
+    }
+}
+
+fn pull_request(stage: &Stage) -> Option<i64> {
+    let number = stage.mandate().and_then(Mandate::pull_request)?;
+    i64::try_from(number.0).ok()
+}

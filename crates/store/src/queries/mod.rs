@@ -1,0 +1,5 @@
+//! What can be asked. Nothing here changes anything.
+
+pub(crate) mod history;
+pub(crate) mod queue;
+pub(crate) mod tasks;

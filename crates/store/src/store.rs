@@ -1,0 +1,198 @@
+//! The door: everything that can be asked of the store.
+
+use std::{collections::HashSet, path::Path, time::Duration};
+
+use domain::{
+    digest::Digest,
+    id::TaskId,
+    queue::{Places, Position},
+    time::Timestamp,
+};
+
+use crate::{
+    Append, Appended, AuditEntry, AuditFault, AuditLink, BackupError, BlobError, Blobs, Collected,
+    Filter, History, Lease, OpenError, Page, Pending, Place, Recorded, Renewal, StoreError,
+    Subscription, TaskView, Verified, audit, backup,
+    changes::{Change, Changes},
+    database::{Database, Operation},
+    operations,
+    queries::{history, queue, tasks},
+};
+
+#[derive(Debug)]
+pub struct Store {
+    database: Database,
+    blobs: Blobs,
+    changes: Changes,
+}
+
+/// Opens the database at `url` (`sqlite:PATH` or `postgres://…`), brings its tables to this version,
+/// and keeps blobs in `place`.
+pub async fn open(url: &str, place: &Place) -> Result<Store, OpenError> {
+    let directory = |source| OpenError::Directory { path: place.directory().to_owned(), source };
+    fs_err::create_dir_all(place.directory()).map_err(directory)?;
+    let blobs = Blobs::open(&place.blobs()).map_err(directory)?;
+    let changes = Changes::new();
+    let database = Database::open(url, changes.clone()).await?;
+    Ok(Store { database, blobs, changes })
+}
+
+impl Store {
+    /// Appends events, with everything that follows from them, or nothing.
+    pub async fn append(&self, append: Append) -> Result<Appended, StoreError> {
+        let task = append.task;
+        let appended = self.write(append).await?;
+        self.tell(task, appended.seq);
+        Ok(appended)
+    }
+
+    /// Gives free places to those who are next. Returns who got one.
+    pub async fn give_places(
+        &self,
+        places: Places,
+        at: Timestamp,
+    ) -> Result<Vec<TaskId>, StoreError> {
+        let admitted = self.write(operations::admit::Admit { places, at }).await?;
+        for (task, seq) in &admitted {
+            self.tell(*task, *seq);
+        }
+        Ok(admitted.into_iter().map(|(task, _)| task).collect())
+    }
+
+    /// Claims at most `most` steps that are due, until `until`.
+    pub async fn claim(
+        &self,
+        holder: &str,
+        now: Timestamp,
+        until: Timestamp,
+        most: u32,
+    ) -> Result<Vec<Lease>, StoreError> {
+        let holder = holder.to_owned();
+        self.write(operations::claim::Claim { holder, now, until, most }).await
+    }
+
+    /// Keeps leases until `until`; tells of each whether it is still held.
+    pub async fn renew(
+        &self,
+        leases: Vec<Lease>,
+        until: Timestamp,
+    ) -> Result<Vec<Renewal>, StoreError> {
+        self.write(operations::lease::Renew { leases, until }).await
+    }
+
+    /// A step is done, and nothing needs to be written about it.
+    pub async fn finish(&self, lease: Lease) -> Result<(), StoreError> {
+        self.write(operations::lease::Finish { lease }).await
+    }
+
+    /// A step did not work out: anyone may try again from `due_at`.
+    pub async fn put_back(
+        &self,
+        lease: Lease,
+        due_at: Timestamp,
+        why: String,
+    ) -> Result<(), StoreError> {
+        self.write(operations::lease::PutBack { lease, due_at, why }).await
+    }
+
+    pub async fn history(&self, task: TaskId) -> Result<History, StoreError> {
+        let events = self.events_after(task, 0, i64::MAX).await?;
+        Ok(History { events })
+    }
+
+    /// At most `most` events after number `seq`.
+    pub async fn events_after(
+        &self,
+        task: TaskId,
+        seq: u64,
+        most: i64,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        history::read_after(&self.database, task, seq, most).await
+    }
+
+    pub async fn task(&self, task: TaskId) -> Result<Option<TaskView>, StoreError> {
+        tasks::one(&self.database, task).await
+    }
+
+    pub async fn tasks(&self, filter: &Filter, page: Page) -> Result<Vec<TaskView>, StoreError> {
+        tasks::list(&self.database, filter, page).await
+    }
+
+    /// Plans that wait for a decision, those that wait longest first.
+    pub async fn inbox(&self, page: Page) -> Result<Vec<TaskView>, StoreError> {
+        tasks::inbox(&self.database, page).await
+    }
+
+    /// The first `most` places of the queue, each with the reason for waiting.
+    pub async fn queue(&self, places: Places, most: usize) -> Result<Vec<Position>, StoreError> {
+        queue::positions(&self.database, places, most).await
+    }
+
+    /// What is still to be done for `task`.
+    pub async fn pending(&self, task: TaskId) -> Result<Vec<Pending>, StoreError> {
+        queue::pending(&self.database, task).await
+    }
+
+    /// When a step will be due that nobody holds now.
+    pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        queue::next_due(&self.database).await
+    }
+
+    /// Hears of every change from now on.
+    pub fn subscribe(&self) -> Subscription {
+        self.changes.subscribe()
+    }
+
+    pub const fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// Removes blobs that no event speaks of and that are older than `grace`.
+    pub async fn collect_blobs(&self, grace: Duration) -> Result<Collected, BlobError> {
+        let sql = "SELECT DISTINCT digest FROM blob_uses";
+        let rows = self.database.rows(sql, &[]).await.map_err(std::io::Error::other)?;
+        let spoken_of = rows
+            .iter()
+            .map(|row| row.parsed::<Digest>("digest"))
+            .collect::<Result<HashSet<_>, _>>()
+            .map_err(std::io::Error::other)?;
+        Ok(self.blobs.collect(grace, |digest| spoken_of.contains(&digest))?)
+    }
+
+    /// Remembers something that changed no task.
+    pub async fn audit(&self, entry: AuditEntry) -> Result<(), StoreError> {
+        self.write(operations::audit::Note(entry)).await
+    }
+
+    /// Rows of the audit log after `position`, oldest first, a page at a time.
+    pub async fn audit_log(&self, position: i64) -> Result<Vec<AuditLink>, StoreError> {
+        audit::page(&self.database, position).await
+    }
+
+    /// Walks the whole audit log and checks its chain.
+    pub async fn verify_audit(&self) -> Result<Verified, AuditFault> {
+        audit::verify(&self.database).await
+    }
+
+    /// Writes a copy of everything into the new directory `to`.
+    pub async fn back_up(&self, to: &Path) -> Result<(), BackupError> {
+        backup::write(&self.database, self.blobs.directory(), to).await
+    }
+
+    /// Waits for what is being written, and lets go of the database.
+    pub async fn close(&self) {
+        self.database.close().await;
+    }
+
+    async fn write<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        self.database.write(operation).await
+    }
+
+    /// PostgreSQL tells every process, this one too, by itself.
+    fn tell(&self, task: TaskId, seq: u64) {
+        match &self.database {
+            Database::Sqlite(_) => self.changes.tell(Change { task, seq }),
+            Database::Postgres(_) => {}
+        }
+    }
+}
