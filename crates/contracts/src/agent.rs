@@ -101,7 +101,10 @@ pub struct Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// It needs to know something before it can go on.
-    Question { text: String, choices: Vec<String> },
+    Question {
+        text: String,
+        choices: Vec<String>,
+    },
     Notes(String),
     Plan(Plan),
     /// The work in the sandbox is ready to be looked at.

@@ -34,10 +34,12 @@ pub struct Key {
     pub seq: u64,
     /// The part of the step, where one step makes several calls.
     pub part: &'static str,
+    /// Which one, where it makes the same call several times.
+    pub number: u32,
 }
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}/{}", self.task, self.seq, self.part)
+        write!(f, "{}/{}/{}/{}", self.task, self.seq, self.part, self.number)
     }
 }

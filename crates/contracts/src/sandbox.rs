@@ -38,9 +38,12 @@ pub trait Sandboxes: Send + Sync + 'static {
     /// Stops everything and keeps the disk. Costs nothing until it is opened again.
     fn rest(&self, sandbox: SandboxId) -> impl Future<Output = Result<(), SandboxError>> + Send;
 
-    /// Removes all of it, and tells what it has used. Also when it is already gone.
-    fn destroy(&self, sandbox: SandboxId)
-    -> impl Future<Output = Result<Cost, SandboxError>> + Send;
+    /// Removes all of it. Also succeeds when it is already gone.
+    fn destroy(&self, sandbox: SandboxId) -> impl Future<Output = Result<(), SandboxError>> + Send;
+
+    /// What all sandboxes of `owner` have used so far, those that are gone included. Never decreases,
+    /// so that whoever crashed while writing it down can ask again.
+    fn bill(&self, owner: TaskId) -> impl Future<Output = Result<Cost, SandboxError>> + Send;
 
     /// Every sandbox that exists, whoever made it.
     fn list(&self) -> impl Future<Output = Result<Vec<Listed>, SandboxError>> + Send;

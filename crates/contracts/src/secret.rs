@@ -22,7 +22,9 @@ pub trait SecretSource: Send + Sync + 'static {
 pub struct SecretName(String);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a secret's name: 1 to 128 letters, digits or `_`, not beginning with a digit")]
+#[error(
+    "`{0}` is not a secret's name: 1 to 128 letters, digits or `_`, not beginning with a digit"
+)]
 pub struct SecretNameError(pub String);
 
 impl std::str::FromStr for SecretName {

@@ -25,6 +25,17 @@ impl Cost {
         memory_mib_seconds: 0,
         network_bytes: 0,
     };
+
+    /// What a sandbox's meters have counted beyond `before`. Money and tokens are counted elsewhere.
+    #[must_use]
+    pub const fn metered_since(self, before: Self) -> Self {
+        Self {
+            cpu_millis: self.cpu_millis.saturating_sub(before.cpu_millis),
+            memory_mib_seconds: self.memory_mib_seconds.saturating_sub(before.memory_mib_seconds),
+            network_bytes: self.network_bytes.saturating_sub(before.network_bytes),
+            ..Self::ZERO
+        }
+    }
 }
 
 impl Add for Cost {

@@ -1,1 +1,32 @@
 //! Moves each task to its next step, and picks up where it stopped after a crash.
+//!
+//! ```text
+//!  doors ── submit, ask, report ──▶ decide ──▶ store.append ──▶ outbox row
+//!                                                                  │ claim (lease)
+//!  store.append(outcome, settles lease) ◀── decide ◀── step ◀── driver
+//! ```
+//!
+//! A step is done like this: claim its row, read the task's history, call the hands with the key
+//! `(task, sequence)`, append what came out together with the removal of the row. A crash anywhere
+//! leaves the row; when its lease has run out, another driver does the step again, and the key makes
+//! the hands give the same answer. Nothing is held in memory that a restart would lose.
+//!
+//! [`Engine`] is the door. `driver` claims and runs, `steps` has one file per step, `settle` writes
+//! outcomes, `keeper` removes what nobody owns.
+
+mod driver;
+mod engine;
+mod hands;
+mod held;
+mod keeper;
+mod settings;
+mod settle;
+mod steps;
+mod submit;
+mod witness;
+
+pub use engine::Engine;
+pub use hands::Hands;
+pub use settings::{Check, Settings};
+pub use submit::SubmitError;
+pub use witness::{Moment, Unwatched, Witness};

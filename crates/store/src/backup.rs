@@ -27,11 +27,7 @@ pub enum BackupError {
     Io(#[from] std::io::Error),
 }
 
-pub(crate) async fn write(
-    database: &Database,
-    blobs: &Path,
-    to: &Path,
-) -> Result<(), BackupError> {
+pub(crate) async fn write(database: &Database, blobs: &Path, to: &Path) -> Result<(), BackupError> {
     let Database::Sqlite(sqlite) = database else {
         return Err(BackupError::NotSqlite { blobs: blobs.to_owned() });
     };

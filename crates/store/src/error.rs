@@ -50,13 +50,19 @@ pub enum OpenError {
     #[error("`{url}` is not a database that lamp knows; write `sqlite:PATH` or `postgres://…`")]
     UnknownUrl { url: String },
 
-    #[error("the database was written by a newer lamp (its version {found} is unknown here); upgrade this one, or restore a backup")]
+    #[error(
+        "the database was written by a newer lamp (its version {found} is unknown here); upgrade this one, or restore a backup"
+    )]
     Newer { found: i64 },
 
-    #[error("the database's version {found} differs from the one this lamp knows; it was changed by hand, or by a test build")]
+    #[error(
+        "the database's version {found} differs from the one this lamp knows; it was changed by hand, or by a test build"
+    )]
     Altered { found: i64 },
 
-    #[error("another lamp server already uses `{path}`; stop it first, or use PostgreSQL for several servers")]
+    #[error(
+        "another lamp server already uses `{path}`; stop it first, or use PostgreSQL for several servers"
+    )]
     InUse { path: PathBuf },
 
     #[error("cannot use `{path}` to keep data")]
@@ -141,6 +147,7 @@ impl StoreError {
 
 impl From<stored::Unreadable> for StoreError {
     fn from(unreadable: stored::Unreadable) -> Self {
-        Self::Unreadable { what: unreadable.to_string() }
+        let cause = std::error::Error::source(&unreadable).map(|cause| format!(": {cause}"));
+        Self::Unreadable { what: format!("{unreadable}{}", cause.unwrap_or_default()) }
     }
 }

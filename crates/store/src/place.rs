@@ -54,9 +54,7 @@ impl Place {
         let file = fs_err::File::create(&path).map_err(unusable)?;
         match file.file().try_lock() {
             Ok(()) => Ok(ServerLock { _file: file }),
-            Err(TryLockError::WouldBlock) => {
-                Err(OpenError::InUse { path: self.directory.clone() })
-            }
+            Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path: self.directory.clone() }),
             Err(TryLockError::Error(source)) => Err(unusable(source)),
         }
     }

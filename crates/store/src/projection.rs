@@ -103,8 +103,9 @@ fn title(request: &Request) -> String {
 
 fn waiting_plan(stage: &Stage) -> Option<String> {
     match stage {
-        Stage::AwaitingApproval { plan }
-        | Stage::Paused { at: Resting::Gate { plan }, .. } => Some(plan.to_string()),
+        Stage::AwaitingApproval { plan } | Stage::Paused { at: Resting::Gate { plan }, .. } => {
+            Some(plan.to_string())
+        }
         Stage::Queued { .. }
         | Stage::Preparing { .. }
         | Stage::Working(_)

@@ -22,11 +22,17 @@ pub async fn kept(agents: &impl Agents, agent: AgentName, sandbox: SandboxId) ->
         budget: Money::from_dollars(1),
     };
     let first = answer(agents, run(1, Mode::Research)).await?;
-    keep("research ends in notes or a question", matches!(first, Answer::Notes(_) | Answer::Question { .. }))?;
+    keep(
+        "research ends in notes or a question",
+        matches!(first, Answer::Notes(_) | Answer::Question { .. }),
+    )?;
     let again = answer(agents, run(1, Mode::Research)).await?;
     keep("a repeated key gets the first answer", first == again)?;
     let plan = answer(agents, run(2, Mode::Plan)).await?;
-    keep("planning ends in a plan or a question", matches!(plan, Answer::Plan(_) | Answer::Question { .. }))?;
+    keep(
+        "planning ends in a plan or a question",
+        matches!(plan, Answer::Plan(_) | Answer::Question { .. }),
+    )?;
     let review = answer(agents, run(3, Mode::Review)).await?;
     keep("a review ends in findings", matches!(review, Answer::Review(_)))
 }

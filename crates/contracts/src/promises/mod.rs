@@ -30,12 +30,15 @@ fn keep(promise: &'static str, held: bool) -> Kept {
 }
 
 /// The value, or the promise that its error breaks.
-fn succeed<T, E: std::fmt::Display>(promise: &'static str, result: Result<T, E>) -> Result<T, Broken> {
+fn succeed<T, E: std::fmt::Display>(
+    promise: &'static str,
+    result: Result<T, E>,
+) -> Result<T, Broken> {
     result.map_err(|error| Broken { promise, what: error.to_string() })
 }
 
 const TASK: TaskId = TaskId::from_u128(0x7e57);
 
 const fn key(seq: u64) -> Key {
-    Key { task: TASK, seq, part: "promise" }
+    Key { task: TASK, seq, part: "promise", number: 0 }
 }

@@ -2,11 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use domain::{
-    agent::Tier,
-    id::SandboxId,
-    task::Purpose,
-};
+use domain::{agent::Tier, cost::Cost, id::SandboxId, task::Purpose};
 use tokio::sync::mpsc;
 
 use super::{Broken, Kept, TASK, keep, key, succeed};
@@ -40,11 +36,7 @@ async fn state(sandboxes: &impl Sandboxes, id: SandboxId) -> Result<Vec<State>, 
     Ok(listed.into_iter().filter(|it| it.id == id).map(|it| it.state).collect())
 }
 
-async fn opens_once_and_is_listed(
-    sandboxes: &impl Sandboxes,
-    id: SandboxId,
-    image: &str,
-) -> Kept {
+async fn opens_once_and_is_listed(sandboxes: &impl Sandboxes, id: SandboxId, image: &str) -> Kept {
     succeed("a sandbox opens", sandboxes.open(&spec(id, image)).await)?;
     succeed("opening it again changes nothing", sandboxes.open(&spec(id, image)).await)?;
     keep("an open sandbox is listed once", state(sandboxes, id).await? == [State::Open])
@@ -80,10 +72,7 @@ async fn run(
     Ok((finished?, said))
 }
 
-async fn runs_commands_and_tells_how_they_ended(
-    sandboxes: &impl Sandboxes,
-    id: SandboxId,
-) -> Kept {
+async fn runs_commands_and_tells_how_they_ended(sandboxes: &impl Sandboxes, id: SandboxId) -> Kept {
     let (finished, said) = succeed("a command runs", run(sandboxes, id, 1, "echo hello").await)?;
     keep("its exit code is told", finished.ending == Ended::Exited(0))?;
     keep("its output arrives", said == b"hello\n")?;
@@ -102,7 +91,10 @@ async fn rests_and_wakes(sandboxes: &impl Sandboxes, id: SandboxId, image: &str)
 }
 
 async fn is_destroyed_for_good(sandboxes: &impl Sandboxes, id: SandboxId, image: &str) -> Kept {
+    let before = succeed("a task has a bill", sandboxes.bill(TASK).await)?;
     succeed("a sandbox is destroyed", sandboxes.destroy(id).await)?;
+    let after = succeed("a bill outlives its sandboxes", sandboxes.bill(TASK).await)?;
+    keep("a bill never decreases", before.metered_since(after) == Cost::ZERO)?;
     succeed("destroying again changes nothing", sandboxes.destroy(id).await)?;
     keep("a destroyed sandbox is not listed", state(sandboxes, id).await?.is_empty())?;
     let reopened = sandboxes.open(&spec(id, image)).await;

@@ -10,7 +10,8 @@ use crate::{agent::Tier, approval::FourEyes};
 
 use super::{
     Approver, Approvers, Autonomy, Budgets, Ceilings, CeilingsLayer, Egress, EgressPhase, Gate,
-    NewPackages, PlanGate, Policy, Rules, Triggers, Widening, narrow, widening::widenings,
+    NewPackages, PlanGate, Policy, Rules, Triggers, TriggersLayer, Widening, narrow,
+    widening::widenings,
 };
 
 /// Who speaks. The order is the order of authority.
@@ -47,7 +48,7 @@ pub struct Layer {
     pub tier: Option<Tier>,
     pub gate: GateLayer,
     pub autonomy: Option<Autonomy>,
-    pub triggers: Option<Triggers>,
+    pub triggers: TriggersLayer,
     pub new_packages: Option<NewPackages>,
     pub budgets: Budgets,
 }
@@ -90,7 +91,7 @@ impl Layer {
             tier: None,
             gate: GateLayer::default(),
             autonomy: None,
-            triggers: None,
+            triggers: TriggersLayer::default(),
             new_packages: None,
             budgets: Budgets::default(),
         }
@@ -116,7 +117,7 @@ impl Layer {
         };
         let said = self.over(&product);
         let egress = Egress::of(self.egress.clone());
-        let triggers = self.triggers.clone().unwrap_or(product.triggers.clone());
+        let triggers = self.triggers.over(&product.triggers);
         Policy { egress, triggers, ..narrow(&product, &said) }
     }
 
@@ -137,7 +138,7 @@ impl Layer {
                 timeout: gate.timeout.unwrap_or(parent.gate.timeout),
             },
             autonomy: self.autonomy.unwrap_or(parent.autonomy),
-            triggers: self.triggers.clone().unwrap_or_else(|| parent.triggers.clone()),
+            triggers: self.triggers.over(&parent.triggers),
             new_packages: self.new_packages.unwrap_or(parent.new_packages),
             budgets: self.budgets.clone(),
         }

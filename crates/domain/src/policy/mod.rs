@@ -43,7 +43,7 @@ pub use layer::{Effective, GateLayer, Layer, LayerKind, effective};
 pub use path::{PathError, PathPattern, RequestPath};
 pub use rule::{Access, Method, Reach, Rule};
 pub use strictness::{Autonomy, NewPackages};
-pub use trigger::{TriggerKind, Triggers};
+pub use trigger::{TriggerKind, Triggers, TriggersLayer};
 pub use widening::{Widening, Wish};
 
 use crate::agent::Tier;

@@ -77,10 +77,10 @@ fn gate() -> impl Strategy<Value = GateLayer> {
         })
 }
 
-fn triggers() -> impl Strategy<Value = Triggers> {
+fn triggers() -> impl Strategy<Value = TriggersLayer> {
     let bots = btree_set(select(vec!["renovate", "dependabot"]).prop_map(str::to_owned), 0..2);
-    (btree_set(select(&TriggerKind::ALL[..]), 0..6), bots)
-        .prop_map(|(kinds, bots)| Triggers { kinds, bots })
+    (option::of(btree_set(select(&TriggerKind::ALL[..]), 0..6)), option::of(bots))
+        .prop_map(|(kinds, bots)| TriggersLayer { kinds, bots })
 }
 
 fn budgets() -> impl Strategy<Value = Budgets> {
@@ -98,7 +98,7 @@ fn layer_of(kind: LayerKind) -> BoxedStrategy<Layer> {
         (phases(kind).boxed(), ceilings().boxed(), gate().boxed()),
         option::of(select(vec![Tier::Verified, Tier::Standard, Tier::Untrusted])),
         option::of(select(&Autonomy::ALL[..])),
-        option::of(triggers()).boxed(),
+        triggers().boxed(),
         option::of(select(&NewPackages::ALL[..])),
         budgets().boxed(),
     )

@@ -59,6 +59,27 @@ impl TriggerKind {
     }
 }
 
+impl TriggerKind {
+    /// Whether a person comes in here by themselves, without anyone having set
+    /// it up. An agent does not have to name these.
+    pub const fn is_door(self) -> bool {
+        match self {
+            Self::Cli | Self::Web | Self::Api => true,
+            Self::SlackMention
+            | Self::SlackCommand
+            | Self::GithubMention
+            | Self::GithubLabel
+            | Self::GithubAssign
+            | Self::LinearMention
+            | Self::LinearLabel
+            | Self::LinearAssign
+            | Self::CheckFailed
+            | Self::Cron
+            | Self::Webhook => false,
+        }
+    }
+}
+
 impl fmt::Display for TriggerKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -70,6 +91,23 @@ impl fmt::Display for TriggerKind {
 pub struct Triggers {
     pub kinds: BTreeSet<TriggerKind>,
     pub bots: BTreeSet<String>,
+}
+
+/// What one owner says about triggers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TriggersLayer {
+    pub kinds: Option<BTreeSet<TriggerKind>>,
+    pub bots: Option<BTreeSet<String>>,
+}
+
+impl TriggersLayer {
+    /// The layer's words, with the parent's where it is silent.
+    pub(super) fn over(&self, parent: &Triggers) -> Triggers {
+        Triggers {
+            kinds: self.kinds.clone().unwrap_or_else(|| parent.kinds.clone()),
+            bots: self.bots.clone().unwrap_or_else(|| parent.bots.clone()),
+        }
+    }
 }
 
 impl Triggers {

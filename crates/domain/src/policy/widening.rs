@@ -105,12 +105,11 @@ fn choices(parent: &Policy, layer: &Layer) -> Vec<Wish> {
     if let Some(wished) = layer.new_packages.filter(|packages| *packages < parent.new_packages) {
         wishes.push(Wish::EasePackages { wished, least: parent.new_packages });
     }
-    if let Some(triggers) = &layer.triggers {
-        let kinds = triggers.kinds.difference(&parent.triggers.kinds);
-        wishes.extend(kinds.copied().map(Wish::ListenTo));
-        let bots = triggers.bots.difference(&parent.triggers.bots);
-        wishes.extend(bots.cloned().map(Wish::AdmitBot));
-    }
+    let triggers = layer.triggers.over(&parent.triggers);
+    let kinds = triggers.kinds.difference(&parent.triggers.kinds).copied();
+    wishes.extend(kinds.filter(|kind| !kind.is_door()).map(Wish::ListenTo));
+    let bots = triggers.bots.difference(&parent.triggers.bots).cloned();
+    wishes.extend(bots.map(Wish::AdmitBot));
     wishes
 }
 

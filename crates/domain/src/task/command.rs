@@ -79,6 +79,8 @@ pub enum Report {
     },
     Implemented {
         commit: CommitId,
+        /// Of the difference to the base: the same change has the same hash.
+        difference: Digest,
         session: Option<String>,
     },
     ChecksPassed {

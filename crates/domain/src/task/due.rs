@@ -31,8 +31,6 @@ pub enum Step {
     Close,
     /// Tell the person, where they asked.
     Tell,
-    /// Hand a person's words to the running agent.
-    Steer,
     TimeUp(TimeUp),
 }
 
@@ -41,7 +39,6 @@ pub enum Step {
 pub enum Lane {
     Work,
     Notice,
-    Steering,
     Timer,
 }
 
@@ -67,7 +64,6 @@ impl Step {
             | Self::Rest
             | Self::Close => Lane::Work,
             Self::Tell => Lane::Notice,
-            Self::Steer => Lane::Steering,
             Self::TimeUp(_) => Lane::Timer,
         }
     }
@@ -82,7 +78,6 @@ impl Step {
             | Self::Review
             | Self::Deliver
             | Self::Rest
-            | Self::Steer
             | Self::TimeUp(_) => Span::Stage,
             Self::Close | Self::Tell => Span::Always,
         }
@@ -93,10 +88,7 @@ impl Step {
 pub fn due(before: Option<&Task>, event: &Event, after: &Task) -> Vec<Due> {
     let now = |step| Due { step, delay: Duration::ZERO };
     if before.is_some_and(|before| before.stage == after.stage) {
-        return match (event, &after.stage) {
-            (Event::Messaged { .. }, Stage::Working(_)) => vec![now(Step::Steer)],
-            _nothing_new => Vec::new(),
-        };
+        return Vec::new();
     }
     let timer = |up, delay| Due { step: Step::TimeUp(up), delay };
     let limits = &after.limits;

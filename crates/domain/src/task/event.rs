@@ -27,7 +27,7 @@ pub enum Event {
     PlanSubmitted { plan: Plan, session: Option<String> },
     Approved { plan: PlanHash, by: PersonId, conditions: Conditions },
     Rejected { plan: PlanHash, by: PersonId, comment: String },
-    Implemented { commit: CommitId, session: Option<String> },
+    Implemented { commit: CommitId, difference: Digest, session: Option<String> },
     ChecksPassed { evidence: Digest },
     ChecksFailed { footprint: Footprint, evidence: Digest, verdict: Verdict },
     ReviewPassed { evidence: Digest },

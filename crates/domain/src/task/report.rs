@@ -27,9 +27,10 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
             Some(fault) => Err(fault.into()),
         },
 
-        (Stage::Working(Work::Implement(_)), Report::Implemented { commit, session }) => {
-            Ok(Event::Implemented { commit, session })
-        }
+        (
+            Stage::Working(Work::Implement(_)),
+            Report::Implemented { commit, difference, session },
+        ) => Ok(Event::Implemented { commit, difference, session }),
 
         (Stage::Working(Work::Verify { .. }), Report::ChecksPassed { evidence }) => {
             Ok(Event::ChecksPassed { evidence })

@@ -57,12 +57,7 @@ impl Sqlite {
         let sender = jobs.downgrade();
         #[expect(clippy::disallowed_methods, reason = "`close` waits for it")]
         let writer = tokio::spawn(write_until_closed(connection, waiting));
-        Ok(Self {
-            readers,
-            jobs: Mutex::new(Some(jobs)),
-            sender,
-            writer: Mutex::new(Some(writer)),
-        })
+        Ok(Self { readers, jobs: Mutex::new(Some(jobs)), sender, writer: Mutex::new(Some(writer)) })
     }
 
     pub(crate) const fn readers(&self) -> &SqlitePool {

@@ -25,7 +25,8 @@ pub(crate) async fn append(
     entry: &Entry,
 ) -> Result<(), StoreError> {
     // Taking the head's row makes writers queue: a chain has one end.
-    let sql = "UPDATE audit_head SET position = position + 1 WHERE one = 1 RETURNING position, hash";
+    let sql =
+        "UPDATE audit_head SET position = position + 1 WHERE one = 1 RETURNING position, hash";
     let Some(head) = connection.row(sql, &[]).await? else {
         return Err(StoreError::Unreadable { what: "the audit log has lost its head".to_owned() });
     };

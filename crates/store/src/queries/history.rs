@@ -67,8 +67,7 @@ fn after(task: TaskId, seq: u64, most: i64) -> [Value<'static>; 3] {
 }
 
 fn recorded(row: &Row) -> Result<Recorded, StoreError> {
-    let event =
-        stored::decode(&row.text("kind")?, row.number("version")?, &row.text("body")?)?;
+    let event = stored::decode(&row.text("kind")?, row.number("version")?, &row.text("body")?)?;
     Ok(Recorded {
         seq: u64::try_from(row.number("seq")?).unwrap_or_default(),
         at: Timestamp::from_millis(row.number("at")?),

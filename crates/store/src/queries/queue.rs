@@ -41,10 +41,7 @@ pub struct Pending {
 }
 
 /// What is still to be done for `task`, soonest first.
-pub(crate) async fn pending(
-    database: &Database,
-    task: TaskId,
-) -> Result<Vec<Pending>, StoreError> {
+pub(crate) async fn pending(database: &Database, task: TaskId) -> Result<Vec<Pending>, StoreError> {
     let sql = "SELECT task, seq, step, due_at, lease_until, attempts, last_error FROM outbox \
                WHERE task = $1 ORDER BY due_at, seq";
     let rows = database.rows(sql, &[Value::Owned(task.to_string())]).await?;

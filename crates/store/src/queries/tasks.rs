@@ -114,16 +114,14 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn one(database: &Database, task: TaskId) -> Result<Option<TaskView>, StoreError> {
-    let rows =
-        database.rows(select!("WHERE task = $1"), &[Value::Owned(task.to_string())]).await?;
+    let rows = database.rows(select!("WHERE task = $1"), &[Value::Owned(task.to_string())]).await?;
     rows.first().map(view).transpose()
 }
 
 /// Plans that wait for someone's decision, those that wait longest first.
 pub(crate) async fn inbox(database: &Database, page: Page) -> Result<Vec<TaskView>, StoreError> {
-    let sql = select!(
-        "WHERE stage = 'awaiting approval' AND task > $1 ORDER BY stage, task LIMIT $2"
-    );
+    let sql =
+        select!("WHERE stage = 'awaiting approval' AND task > $1 ORDER BY stage, task LIMIT $2");
     let after = page.before.map(|task| task.to_string()).unwrap_or_default();
     let size = Value::Number(i64::from(page.size.min(Page::LONGEST)));
     let rows = database.rows(sql, &[Value::Owned(after), size]).await?;

@@ -41,7 +41,6 @@ words! {
         "rest" = (Self::Rest),
         "close" = (Self::Close),
         "tell" = (Self::Tell),
-        "steer" = (Self::Steer),
         "time_up/approval" = (Self::TimeUp(TimeUp::Approval)),
         "time_up/answer" = (Self::TimeUp(TimeUp::Answer)),
         "time_up/phase/prepare" = (Self::TimeUp(TimeUp::Phase(Phase::Prepare))),
@@ -55,7 +54,6 @@ words! {
     Lane {
         "work" = (Self::Work),
         "notice" = (Self::Notice),
-        "steering" = (Self::Steering),
         "timer" = (Self::Timer),
     }
     Span { "stage" = (Self::Stage), "always" = (Self::Always), }
@@ -76,7 +74,6 @@ mod tests {
         Step::Rest,
         Step::Close,
         Step::Tell,
-        Step::Steer,
         Step::TimeUp(TimeUp::Approval),
         Step::TimeUp(TimeUp::Answer),
     ];
@@ -114,7 +111,7 @@ mod tests {
     fn lanes_and_spans_are_words() {
         assert_eq!(lane(Step::Tell.lane()), "notice");
         assert_eq!(span(Step::Tell.span()), "always");
-        for known in [Lane::Work, Lane::Notice, Lane::Steering, Lane::Timer] {
+        for known in [Lane::Work, Lane::Notice, Lane::Timer] {
             assert_eq!(Lane::from_word(lane(known)), Some(known));
         }
         for known in [Span::Stage, Span::Always] {

@@ -47,7 +47,11 @@ fn any_report() -> impl Strategy<Value = Command> {
         }),
         4 => Just(Report::Researched { notes: evidence(), session: None }),
         4 => (0u32..3).prop_map(|n| Report::PlanWritten { plan: plan(n), session: None }),
-        4 => (0u32..3).prop_map(|n| Report::Implemented { commit: commit(n), session: None }),
+        4 => (0u32..3).prop_map(|n| Report::Implemented {
+            commit: commit(n),
+            difference: Digest::of(&[0]),
+            session: None
+        }),
         4 => Just(Report::ChecksPassed { evidence: evidence() }),
         1 => (0u8..3).prop_map(|n| Report::ChecksFailed {
             footprint: Footprint::new(&[], Digest::of(&[n])),

@@ -41,7 +41,14 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
         ("approved", Event::Approved { plan: hash, by: BOB, conditions: conditions() }),
         ("approved-plain", Event::Approved { plan: hash, by: BOB, conditions: open() }),
         ("rejected", Event::Rejected { plan: hash, by: BOB, comment: "use the clock".to_owned() }),
-        ("implemented", Event::Implemented { commit: commit(), session: None }),
+        (
+            "implemented",
+            Event::Implemented {
+                commit: commit(),
+                difference: Digest::of(b"change"),
+                session: None,
+            },
+        ),
         ("checks_passed", Event::ChecksPassed { evidence }),
         ("checks_failed", checks_failed(Verdict::GoesOn)),
         ("checks_failed-stops", checks_failed(Verdict::Stops(failure()))),

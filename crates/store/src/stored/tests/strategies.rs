@@ -50,8 +50,9 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
             by,
             comment
         }),
-        (parsed("[0-9a-f]{40}|[0-9a-f]{64}"), session())
-            .prop_map(|(commit, session)| Event::Implemented { commit, session }),
+        (parsed("[0-9a-f]{40}|[0-9a-f]{64}"), digest(), session()).prop_map(
+            |(commit, difference, session)| Event::Implemented { commit, difference, session }
+        ),
         digest().prop_map(|evidence| Event::ChecksPassed { evidence }),
         (digest(), digest(), digest(), verdict()).prop_map(
             |(failing, change, evidence, verdict)| {

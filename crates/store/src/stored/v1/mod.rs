@@ -87,7 +87,11 @@ events! {
     "plan_submitted" = PlanSubmitted { plan: Plan, session: Option<String> };
     "approved" = Approved { plan: Text<PlanHash>, by: Text<PersonId>, conditions: Conditions };
     "rejected" = Rejected { plan: Text<PlanHash>, by: Text<PersonId>, comment: String };
-    "implemented" = Implemented { commit: Text<CommitId>, session: Option<String> };
+    "implemented" = Implemented {
+        commit: Text<CommitId>,
+        difference: Text<Digest>,
+        session: Option<String>
+    };
     "checks_passed" = ChecksPassed { evidence: Text<Digest> };
     "checks_failed" =
         ChecksFailed { footprint: Footprint, evidence: Text<Digest>, verdict: Verdict };

@@ -1,0 +1,176 @@
+//! Claims steps that are due, runs each, and settles it.
+//!
+//! Three loops, all ended by one token and waited for: one gives places and claims, one keeps the
+//! leases, one sweeps. Each claimed step is a task of its own.
+
+use std::sync::Arc;
+
+use contracts::clock::Clock as _;
+use store::{Heard, Lease, StoreError, Subscription};
+use tokio::sync::Notify;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    Engine, Hands,
+    held::Held,
+    keeper,
+    settle::settle,
+    steps::{self, Scene},
+    witness::Moment,
+};
+
+pub(crate) async fn drive<H: Hands>(engine: &Engine<H>, stop: CancellationToken) {
+    let drive = Arc::new(Drive {
+        engine: engine.clone(),
+        held: Held::default(),
+        look: Notify::new(),
+        check_leases: Notify::new(),
+        running: TaskTracker::new(),
+        stop: stop.clone(),
+    });
+    let changes = engine.store.subscribe();
+    tokio::join!(
+        claim_loop(&drive),
+        keep_leases(&drive),
+        listen(&drive, changes),
+        keeper::sweep_regularly(engine, &stop),
+    );
+    drive.running.close();
+    drive.running.wait().await;
+}
+
+struct Drive<H> {
+    engine: Engine<H>,
+    held: Held,
+    /// There may be something to claim.
+    look: Notify,
+    /// A task that we work on has changed: is the lease still ours?
+    check_leases: Notify,
+    running: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// Turns what the store tells into looking again.
+async fn listen<H: Hands>(drive: &Drive<H>, mut changes: Subscription) {
+    loop {
+        let heard = tokio::select! {
+            () = drive.stop.cancelled() => return,
+            heard = changes.next() => heard,
+        };
+        match heard {
+            Heard::Change(change) => {
+                if drive.held.works_on(change.task) {
+                    drive.check_leases.notify_one();
+                }
+            }
+            Heard::Missed => drive.check_leases.notify_one(),
+            Heard::Closed => return,
+        }
+        drive.look.notify_one();
+    }
+}
+
+async fn keep_leases<H: Hands>(drive: &Drive<H>) {
+    let engine = &drive.engine;
+    let every = engine.settings.lease / 3;
+    loop {
+        let next = engine.now() + every;
+        tokio::select! {
+            () = drive.stop.cancelled() => return,
+            () = drive.check_leases.notified() => {}
+            () = engine.hands.clock().sleep_until(next) => {}
+        }
+        drive.held.renew(&engine.store, engine.now(), engine.settings.lease).await;
+    }
+}
+
+async fn claim_loop<H: Hands>(drive: &Arc<Drive<H>>) {
+    let engine = &drive.engine;
+    loop {
+        let claimed = claim(drive).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot look for work");
+            0
+        });
+        // A full hand of steps: there may be more.
+        if claimed > 0 && drive.held.len() < engine.settings.parallel {
+            continue;
+        }
+        let next = wake_at(drive).await;
+        tokio::select! {
+            () = drive.stop.cancelled() => return,
+            () = drive.look.notified() => {}
+            () = engine.hands.clock().sleep_until(next) => {}
+        }
+    }
+}
+
+/// When to look again if nobody tells: the next timer, but regularly in any case.
+async fn wake_at<H: Hands>(drive: &Drive<H>) -> domain::time::Timestamp {
+    let engine = &drive.engine;
+    let regularly = engine.now() + engine.settings.look_every;
+    if drive.held.len() >= engine.settings.parallel {
+        return regularly;
+    }
+    match engine.store.next_due().await {
+        Ok(Some(due)) if due > engine.now() => due.min(regularly),
+        Ok(_) | Err(_) => regularly,
+    }
+}
+
+async fn claim<H: Hands>(drive: &Arc<Drive<H>>) -> Result<usize, StoreError> {
+    let engine = &drive.engine;
+    if drive.stop.is_cancelled() {
+        return Ok(0);
+    }
+    let free = engine.settings.parallel.saturating_sub(drive.held.len());
+    if free == 0 {
+        return Ok(0);
+    }
+    engine.store.give_places(engine.settings.places, engine.now()).await?;
+    let now = engine.now();
+    let most = u32::try_from(free).unwrap_or(u32::MAX);
+    let until = now + engine.settings.lease;
+    let leases = engine.store.claim(&engine.settings.name, now, until, most).await?;
+    let count = leases.len();
+    for lease in leases {
+        let drive = Arc::clone(drive);
+        // Held before it runs: the claim loop counts it at once.
+        let running = drive.running.clone();
+        running.spawn(async move { run(&drive, lease).await });
+    }
+    Ok(count)
+}
+
+/// One step, from its claim to its settlement.
+async fn run<H: Hands>(drive: &Drive<H>, lease: Lease) {
+    let engine = &drive.engine;
+    let (task, seq, step) = (lease.task, lease.seq, lease.step);
+    engine.settings.witness.sees(Moment::Claimed { task, seq, step });
+    let holding = drive.held.hold(&lease);
+    let done = tokio::select! {
+        biased;
+        () = holding.stop.cancelled() => None,
+        () = drive.stop.cancelled() => {
+            // For the next driver, at once.
+            drop(engine.store.put_back(lease, engine.now(), "the engine stopped".to_owned()).await);
+            return;
+        }
+        done = work(engine, &lease) => Some(done),
+    };
+    match done {
+        None => drop(engine.store.finish(lease).await),
+        Some(done) => {
+            engine.settings.witness.sees(Moment::Done { task, seq, step });
+            settle(engine, lease, done, &holding.stop).await;
+        }
+    }
+    drop(holding);
+    drive.look.notify_one();
+}
+
+async fn work<H: Hands>(engine: &Engine<H>, lease: &Lease) -> Result<steps::Done, steps::Trouble> {
+    match Scene::read(engine, lease).await {
+        Ok(scene) => steps::run(&scene).await,
+        Err(error) => Err(steps::Trouble::Busy(error.to_string())),
+    }
+}

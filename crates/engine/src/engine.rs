@@ -1,0 +1,79 @@
+//! The door to the engine.
+
+use std::sync::Arc;
+
+use contracts::{clock::Clock as _, ids::IdSource as _};
+use domain::{
+    id::TaskId,
+    limits::Limits,
+    people::Person,
+    request::Request,
+    task::{Ask, Command, Report, Task},
+};
+use store::Store;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Hands, Settings, SubmitError, driver, submit};
+
+#[derive(Debug)]
+pub struct Engine<H> {
+    pub(crate) store: Arc<Store>,
+    pub(crate) hands: Arc<H>,
+    pub(crate) settings: Settings,
+}
+
+impl<H> Clone for Engine<H> {
+    fn clone(&self) -> Self {
+        Self {
+            store: Arc::clone(&self.store),
+            hands: Arc::clone(&self.hands),
+            settings: self.settings.clone(),
+        }
+    }
+}
+
+impl<H: Hands> Engine<H> {
+    pub const fn new(store: Arc<Store>, hands: Arc<H>, settings: Settings) -> Self {
+        Self { store, hands, settings }
+    }
+
+    /// Takes on a task. It is remembered when this returns.
+    pub async fn submit(&self, request: Request, limits: Limits) -> Result<TaskId, SubmitError> {
+        let task = TaskId::from_u128(self.hands.ids().next());
+        self.submit_as(task, request, limits).await?;
+        Ok(task)
+    }
+
+    /// The same, with an id that the caller made, so that the call can be repeated.
+    pub async fn submit_as(
+        &self,
+        task: TaskId,
+        request: Request,
+        limits: Limits,
+    ) -> Result<(), SubmitError> {
+        submit::begin(self, task, request, limits).await
+    }
+
+    /// A person asks for something. Refusals are sentences for that person, and are audited.
+    pub async fn ask(&self, task: TaskId, by: Person, ask: Ask) -> Result<Task, SubmitError> {
+        submit::command(self, task, Command::Ask { by, ask }).await
+    }
+
+    /// The outside tells what happened: a merge, a push, a failed check.
+    pub async fn report(&self, task: TaskId, report: Report) -> Result<Task, SubmitError> {
+        submit::command(self, task, Command::Report(report)).await
+    }
+
+    /// Drives tasks until `stop`. Then running steps are let go, for the next driver.
+    pub async fn run(&self, stop: CancellationToken) {
+        driver::drive(self, stop).await;
+    }
+
+    pub const fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    pub(crate) fn now(&self) -> domain::time::Timestamp {
+        self.hands.clock().now()
+    }
+}

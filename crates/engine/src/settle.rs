@@ -1,0 +1,139 @@
+//! Writes the outcome of a step.
+
+use domain::{
+    failure::{Failure, FailureKind},
+    phase::Phase,
+    task::{Command, Event, Refusal, Report, Span, Step, Task, decide},
+};
+use store::{Append, Lease, StoreError};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Engine, Hands,
+    steps::{Done, Trouble},
+    witness::Moment,
+};
+use contracts::clock::Clock as _;
+
+pub(crate) async fn settle<H: Hands>(
+    engine: &Engine<H>,
+    lease: Lease,
+    done: Result<Done, Trouble>,
+    stop: &CancellationToken,
+) {
+    let reports = match done {
+        Ok(Done::Nothing) => Vec::new(),
+        Ok(Done::Reports(reports)) => reports,
+        Err(Trouble::Failed(failure)) => vec![Report::Failed(failure)],
+        Err(Trouble::Busy(reason)) => match giving_up(engine, &lease, &reason) {
+            Some(failure) => vec![Report::Failed(failure)],
+            None => return put_back(engine, lease, reason).await,
+        },
+    };
+    // The work is done; only its writing is left. It is tried until it holds or the lease is gone.
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match write(engine, &lease, &reports).await {
+            Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed) => return,
+            Err(StoreError::Conflict { .. }) => {}
+            Err(error) => {
+                tracing::warn!(%error, task = %lease.task, "cannot write an outcome");
+                let again = engine.now() + engine.settings.pause_after(tries);
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = engine.hands.clock().sleep_until(again) => {}
+                }
+            }
+        }
+    }
+}
+
+async fn write<H: Hands>(
+    engine: &Engine<H>,
+    lease: &Lease,
+    reports: &[Report],
+) -> Result<(), StoreError> {
+    if reports.is_empty() {
+        return engine.store.finish(lease.clone()).await;
+    }
+    let history = engine.store.history(lease.task).await?;
+    let before = history.task().ok_or(StoreError::NoTask { task: lease.task })?;
+    let events = decided(&before, reports);
+    if events.is_empty() {
+        // The task has moved on; the outcome has no place in it any more.
+        return engine.store.finish(lease.clone()).await;
+    }
+    let append = Append {
+        task: lease.task,
+        seq: history.seq(),
+        before: Some(before),
+        events,
+        at: engine.now(),
+        settles: Some(lease.clone()),
+    };
+    let appended = engine.store.append(append).await?;
+    engine.settings.witness.sees(Moment::Appended { task: lease.task, seq: appended.seq });
+    Ok(())
+}
+
+/// The events that `reports` lead to. One that is refused is left out, with a word in the log; an
+/// unusable plan becomes the failure that it is.
+fn decided(before: &Task, reports: &[Report]) -> Vec<Event> {
+    let mut task = before.clone();
+    let mut events = Vec::with_capacity(reports.len());
+    for report in reports {
+        let name = report.name();
+        let decided = match decide(&task, Command::Report(report.clone())) {
+            Err(Refusal::Plan(fault)) => {
+                let failure =
+                    Failure::new(FailureKind::PlanUnusable, Phase::Plan, fault.to_string());
+                decide(&task, Command::Report(Report::Failed(failure)))
+            }
+            decided => decided,
+        };
+        match decided {
+            Ok(event) => {
+                task = task.after(&event);
+                events.push(event);
+            }
+            Err(refusal) => tracing::info!(%refusal, name, "an outcome came too late"),
+        }
+    }
+    events
+}
+
+/// The failure that a step becomes when it was tried often enough. What must happen whatever comes
+/// (telling the person, cleaning up) is never given up.
+fn giving_up<H: Hands>(engine: &Engine<H>, lease: &Lease, reason: &str) -> Option<Failure> {
+    if lease.attempt < engine.settings.tries || lease.step.span() == Span::Always {
+        return None;
+    }
+    let (kind, phase) = blame(lease.step)?;
+    let message = format!("gave up after {} tries: {reason}", lease.attempt);
+    Some(Failure::new(kind, phase, message))
+}
+
+const fn blame(step: Step) -> Option<(FailureKind, Phase)> {
+    Some(match step {
+        Step::Open => (FailureKind::SandboxLost, Phase::Prepare),
+        Step::Research => (FailureKind::AgentError, Phase::Research),
+        Step::Plan => (FailureKind::AgentError, Phase::Plan),
+        Step::Implement => (FailureKind::AgentError, Phase::Implement),
+        Step::Verify => (FailureKind::SandboxLost, Phase::Verify),
+        Step::Review => (FailureKind::AgentError, Phase::Review),
+        Step::Deliver => (FailureKind::ForgeError, Phase::Deliver),
+        Step::Rest | Step::Close | Step::Tell | Step::TimeUp(_) => return None,
+    })
+}
+
+async fn put_back<H: Hands>(engine: &Engine<H>, lease: Lease, reason: String) {
+    let (task, seq, step, attempt) = (lease.task, lease.seq, lease.step, lease.attempt);
+    engine.settings.witness.sees(Moment::PutBack { task, seq, step, attempt });
+    tracing::info!(%task, ?step, attempt, reason, "trying again later");
+    let due_at = engine.now() + engine.settings.pause_after(attempt);
+    if let Err(error) = engine.store.put_back(lease, due_at, reason).await {
+        // The lease runs out by itself, and then the step is anybody's.
+        tracing::warn!(%error, %task, "cannot put a step back");
+    }
+}

@@ -1,0 +1,145 @@
+//! Runs an agent through one phase, and passes people's words on to it while it runs.
+
+use std::time::Duration;
+
+use contracts::agent::{AgentError, AgentEvent, Agents as _, Answer, Mode, Outcome, Run, Words};
+use domain::{
+    cost::Cost,
+    failure::{Failure, FailureKind},
+    id::{QuestionId, SandboxId},
+    question::Question,
+    task::{Event, Report},
+};
+use store::Heard;
+use tokio::sync::mpsc;
+
+use super::{Done, Scene, Trouble, brief, stable_number};
+use crate::Hands;
+
+/// Whether the agent continues its memory or begins with a fresh one.
+pub(super) enum Memory {
+    Continued,
+    Fresh,
+}
+
+pub(super) async fn run<H: Hands>(
+    scene: &Scene<'_, H>,
+    mode: Mode,
+    sandbox: SandboxId,
+    memory: Memory,
+) -> Result<Outcome, Trouble> {
+    let phase = scene.phase();
+    let limits = &scene.task.limits;
+    let condition = scene.task.stage.mandate().and_then(|it| it.approval().conditions.time);
+    let limit = limits.time.of(phase);
+    let run = Run {
+        key: scene.key("agent"),
+        task: scene.lease.task,
+        sandbox,
+        agent: scene.agent().clone(),
+        mode,
+        brief: brief::brief(&scene.request, &scene.history, scene.engine.store.blobs(), mode),
+        session: match memory {
+            Memory::Continued => scene.task.session.clone(),
+            Memory::Fresh => None,
+        },
+        limit: condition.map_or(limit, |allowed: Duration| allowed.min(limit)),
+        budget: scene.task.budget().minus(scene.task.spent.money),
+    };
+    let (words, listening) = mpsc::channel(8);
+    let (events, told) = mpsc::channel(64);
+    let running = scene.hands().agents().run(&run, listening, events);
+    let outcome = tokio::select! {
+        outcome = running => outcome,
+        () = pass_on_words(scene, words) => Err(AgentError::Busy {
+            reason: "the store cannot tell what people say".to_owned(),
+        }),
+        () = watch(told) => Err(AgentError::Stopped {
+            reason: "the agent closed its stream of events".to_owned(),
+            last_lines: String::new(),
+        }),
+    };
+    outcome.map_err(|error| trouble(scene, error))
+}
+
+/// Reads what the agent tells, until the run is over. The transcript joins it with the agents' room.
+async fn watch(mut told: mpsc::Receiver<AgentEvent>) {
+    while told.recv().await.is_some() {}
+    // The driver closes its end just before it returns; the outcome is what counts.
+    std::future::pending::<()>().await;
+}
+
+/// Hands on what people say from now on. What they said before is in the brief.
+async fn pass_on_words<H: Hands>(scene: &Scene<'_, H>, words: mpsc::Sender<Words>) {
+    let mut changes = scene.engine.store.subscribe();
+    let mut seen = scene.history.seq();
+    loop {
+        match changes.next().await {
+            Heard::Change(change) if change.task != scene.lease.task => continue,
+            Heard::Change(_) | Heard::Missed => {}
+            Heard::Closed => return,
+        }
+        let Ok(new) = scene.engine.store.events_after(scene.lease.task, seen, 100).await else {
+            continue;
+        };
+        for recorded in new {
+            seen = recorded.seq;
+            if let Event::Messaged { text, .. } = recorded.event {
+                // An agent that is just finishing no longer listens.
+                drop(words.send(Words(text)).await);
+            }
+        }
+    }
+}
+
+/// What an agent's question, and every other answer, adds to the outcome.
+pub(super) fn asked<H: Hands>(
+    scene: &Scene<'_, H>,
+    text: String,
+    choices: Vec<String>,
+    session: Option<String>,
+    cost: Cost,
+) -> Done {
+    let id = QuestionId::from_u128(stable_number(scene.key("question")));
+    let question = Question { id, text, choices };
+    charged(scene, Report::Asked { question, session }, cost)
+}
+
+/// The outcome first, the bill after it: work that was paid for is never lost to the budget.
+pub(super) fn charged<H: Hands>(scene: &Scene<'_, H>, report: Report, cost: Cost) -> Done {
+    let mut reports = vec![report];
+    if cost != Cost::ZERO {
+        reports.push(Report::Charged { phase: scene.phase(), cost });
+    }
+    Done::Reports(reports)
+}
+
+/// An answer that does not fit the mode.
+pub(super) fn unexpected<H: Hands>(scene: &Scene<'_, H>, answer: &Answer) -> Trouble {
+    let got = match answer {
+        Answer::Question { .. } => "a question",
+        Answer::Notes(_) => "notes",
+        Answer::Plan(_) => "a plan",
+        Answer::Change => "a change",
+        Answer::Review(_) => "a review",
+    };
+    let message = format!("the agent answered with {got}, which does not fit this phase");
+    scene.failed(FailureKind::AgentError, message)
+}
+
+fn trouble<H: Hands>(scene: &Scene<'_, H>, error: AgentError) -> Trouble {
+    let message = error.to_string();
+    let failed = |kind, log: &str| {
+        Trouble::Failed(Failure::new(kind, scene.phase(), message.clone()).with_log(log))
+    };
+    match error {
+        AgentError::Busy { reason } => Trouble::Busy(reason),
+        AgentError::Stopped { last_lines, .. } => failed(FailureKind::AgentError, &last_lines),
+        AgentError::Unusable { last_lines, .. } => failed(FailureKind::PlanUnusable, &last_lines),
+        AgentError::OverBudget => failed(FailureKind::BudgetHit, ""),
+        AgentError::EgressBlocked { .. } => failed(FailureKind::EgressBlocked, ""),
+        AgentError::Drift { .. } => failed(FailureKind::PlanDrift, ""),
+        AgentError::OutOfMemory { .. } => failed(FailureKind::Oom, ""),
+        AgentError::SandboxLost { .. } => failed(FailureKind::SandboxLost, ""),
+    }
+}

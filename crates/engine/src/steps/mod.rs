@@ -1,0 +1,161 @@
+//! The steps, one file each: what is done, and what a repeat means.
+//!
+//! Every step reads the [`Scene`] (the task and its history), calls the hands with its key, and
+//! returns what came of it. It appends nothing itself: [`crate::settle`] does, together with taking the
+//! step's row away, so that an outcome is written once or not at all.
+
+mod agent;
+mod brief;
+mod close;
+mod deliver;
+mod implement;
+mod open;
+mod plan;
+mod research;
+mod rest;
+mod review;
+mod side;
+mod tell;
+mod verify;
+
+use contracts::{Key, sandbox::SandboxError};
+use domain::{
+    agent::AgentName,
+    code::RepositoryName,
+    digest::Digest,
+    failure::{Failure, FailureKind},
+    id::SandboxId,
+    phase::Phase,
+    request::Request,
+    task::{Event, Report, Step, Task},
+};
+use store::{History, Lease, StoreError};
+
+use crate::{Engine, Hands};
+
+/// What a step needs to know.
+pub(crate) struct Scene<'e, H> {
+    pub(crate) engine: &'e Engine<H>,
+    pub(crate) lease: &'e Lease,
+    pub(crate) history: History,
+    pub(crate) task: Task,
+    pub(crate) request: Request,
+}
+
+/// A step that worked.
+#[derive(Debug)]
+pub(crate) enum Done {
+    Reports(Vec<Report>),
+    /// Nothing to write down.
+    Nothing,
+}
+
+/// A step that did not.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The outside is busy: try again later.
+    Busy(String),
+    Failed(Failure),
+}
+
+pub(crate) type Outcome = Result<Done, Trouble>;
+
+pub(crate) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
+    match scene.lease.step {
+        Step::Open => open::run(scene).await,
+        Step::Research => research::run(scene).await,
+        Step::Plan => plan::run(scene).await,
+        Step::Implement => implement::run(scene).await,
+        Step::Verify => verify::run(scene).await,
+        Step::Review => review::run(scene).await,
+        Step::Deliver => deliver::run(scene).await,
+        Step::Rest => rest::run(scene).await,
+        Step::Close => close::run(scene).await,
+        Step::Tell => tell::run(scene).await,
+        Step::TimeUp(up) => Ok(Done::Reports(vec![Report::TimeUp(up)])),
+    }
+}
+
+impl<'e, H: Hands> Scene<'e, H> {
+    pub(crate) async fn read(engine: &'e Engine<H>, lease: &'e Lease) -> Result<Self, StoreError> {
+        let history = engine.store.history(lease.task).await?;
+        let missing = StoreError::NoTask { task: lease.task };
+        let task = history.task().ok_or_else(|| missing.clone())?;
+        let request = history.events.first().map(|first| &first.event);
+        let Some(Event::Requested { request, .. }) = request else { return Err(missing) };
+        let request = request.clone();
+        Ok(Self { engine, lease, history, task, request })
+    }
+
+    pub(crate) fn hands(&self) -> &'e H {
+        &self.engine.hands
+    }
+
+    pub(crate) fn key(&self, part: &'static str) -> Key {
+        self.numbered_key(part, 0)
+    }
+
+    pub(crate) fn numbered_key(&self, part: &'static str, number: u32) -> Key {
+        Key { task: self.lease.task, seq: self.lease.seq, part, number }
+    }
+
+    /// The name of the task's workspace, which a repeat of this step arrives at again.
+    pub(crate) fn new_workspace(&self) -> SandboxId {
+        SandboxId::from_u128(stable_number(self.key("workspace")))
+    }
+
+    /// A clean sandbox besides the workspace, for this attempt alone: another attempt gets another.
+    pub(crate) fn side_sandbox(&self, part: &'static str) -> SandboxId {
+        SandboxId::from_u128(stable_number(self.numbered_key(part, self.lease.attempt)))
+    }
+
+    pub(crate) fn repository(&self) -> Result<&RepositoryName, Trouble> {
+        let first = self.request.repositories.first().map(|it| &it.name);
+        first.ok_or_else(|| self.failed(FailureKind::Internal, "the request names no repository"))
+    }
+
+    pub(crate) fn agent(&self) -> &AgentName {
+        &self.request.agent
+    }
+
+    /// The sandbox that the agent works in.
+    pub(crate) fn workspace(&self) -> Result<SandboxId, Trouble> {
+        let workspace = self.task.workspace.map(|workspace| workspace.sandbox);
+        workspace.ok_or_else(|| self.failed(FailureKind::SandboxLost, "the task has no sandbox"))
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.task.stage.phase().unwrap_or(Phase::Prepare)
+    }
+
+    pub(crate) fn failed(&self, kind: FailureKind, message: impl Into<String>) -> Trouble {
+        Trouble::Failed(Failure::new(kind, self.phase(), message))
+    }
+
+    /// Keeps evidence, before the event that speaks of it.
+    pub(crate) fn keep(&self, evidence: &str) -> Result<Digest, Trouble> {
+        let kept = self.engine.store.blobs().put(evidence.as_bytes());
+        kept.map_err(|error| Trouble::Busy(format!("cannot keep evidence: {error}")))
+    }
+
+    /// What trouble with a sandbox means for the task.
+    pub(crate) fn sandbox_trouble(&self, error: &SandboxError) -> Trouble {
+        let reason = error.to_string();
+        match error {
+            SandboxError::Busy { .. } => Trouble::Busy(reason),
+            SandboxError::Image { .. } | SandboxError::ProgramMissing { .. } => {
+                self.failed(FailureKind::SetupFailed, reason)
+            }
+            SandboxError::NotFound { .. }
+            | SandboxError::Destroyed { .. }
+            | SandboxError::TierMissing { .. }
+            | SandboxError::Lost { .. } => self.failed(FailureKind::SandboxLost, reason),
+        }
+    }
+}
+
+/// The same number for the same key, and another for every other key.
+pub(crate) fn stable_number(key: Key) -> u128 {
+    let digest = Digest::of(key.to_string().as_bytes());
+    digest.as_bytes().iter().take(16).fold(0, |bits, byte| (bits << 8) | u128::from(*byte))
+}

@@ -1,0 +1,120 @@
+//! Commands from outside: read the task, decide, append; and again if someone was faster.
+
+use domain::{
+    id::TaskId,
+    limits::Limits,
+    request::Request,
+    task::{Command, Event, Refusal, Task, decide},
+};
+use store::{Append, AuditEntry, StoreError};
+
+use crate::{Engine, Hands, witness::Moment};
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SubmitError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// How often to decide anew when others keep changing the task. More means a fault of ours.
+const TRIES: usize = 32;
+
+pub(crate) async fn begin<H: Hands>(
+    engine: &Engine<H>,
+    task: TaskId,
+    request: Request,
+    limits: Limits,
+) -> Result<(), SubmitError> {
+    let append = Append {
+        task,
+        seq: 0,
+        before: None,
+        events: vec![Event::Requested { request, limits }],
+        at: engine.now(),
+        settles: None,
+    };
+    match engine.store.append(append).await {
+        Ok(appended) => {
+            engine.settings.witness.sees(Moment::Appended { task, seq: appended.seq });
+            Ok(())
+        }
+        // The caller repeats a call whose answer was lost.
+        Err(StoreError::Exists { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) async fn command<H: Hands>(
+    engine: &Engine<H>,
+    task: TaskId,
+    command: Command,
+) -> Result<Task, SubmitError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let history = engine.store.history(task).await?;
+        let before = history.task().ok_or(StoreError::NoTask { task })?;
+        let event = match decide(&before, command.clone()) {
+            Ok(event) => event,
+            Err(refusal) => {
+                remember_refusal(engine, task, &command, &refusal).await?;
+                return Err(refusal.into());
+            }
+        };
+        let append = Append {
+            task,
+            seq: history.seq(),
+            before: Some(before),
+            events: vec![event],
+            at: engine.now(),
+            settles: None,
+        };
+        match engine.store.append(append).await {
+            Ok(appended) => {
+                engine.settings.witness.sees(Moment::Appended { task, seq: appended.seq });
+                return Ok(appended.task);
+            }
+            Err(StoreError::Conflict { .. }) if tries < TRIES => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A person who was refused tried something: the audit log says what.
+async fn remember_refusal<H: Hands>(
+    engine: &Engine<H>,
+    task: TaskId,
+    command: &Command,
+    refusal: &Refusal,
+) -> Result<(), StoreError> {
+    let (actor, wish) = match command {
+        Command::Ask { by, ask } => (by.id.to_string(), ask.name()),
+        Command::Report(_) => return Ok(()),
+    };
+    let entry = AuditEntry {
+        at: engine.now(),
+        actor,
+        action: "refused".to_owned(),
+        subject: task.to_string(),
+        detail: format!("{{\"wish\":\"{wish}\",\"why\":{}}}", quoted(&refusal.to_string())),
+    };
+    engine.store.audit(entry).await
+}
+
+/// A JSON string. Our sentences hold no control characters, but names inside them might.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control.is_control() => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(control)));
+            }
+            plain => quoted.push(plain),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
