@@ -1,1 +1,34 @@
 //! Reads the files that people write, and points at the line that is wrong.
+//!
+//! | file | owner | here |
+//! |---|---|---|
+//! | `policy.yaml` | security team | [`policy::PolicyFile`] |
+//! | `lamp.yaml` | platform team | [`server::ServerFile`] |
+//! | `agents/*.yaml` | repository team | [`agent::AgentFile`] |
+//!
+//! Begin with [`check`]: text in, a typed file or every problem out. What comes
+//! out cannot be wrong; nothing behind this room looks at YAML or at a string
+//! that means something. Each file is also a layer of policy (`layer()`), to be
+//! folded by [`domain::policy::effective`].
+
+pub mod agent;
+mod file;
+mod layers;
+pub mod names;
+mod nearest;
+pub mod policy;
+mod problem;
+pub mod reference;
+pub mod rules;
+mod secret;
+pub mod server;
+mod shape;
+mod unique;
+pub mod units;
+mod version;
+mod yaml;
+
+pub use file::{Checked, FileKind, check, check_as};
+pub use problem::{InvalidFile, Problem};
+pub use shape::Count;
+pub use version::Version;

@@ -1,0 +1,64 @@
+//! `lamp.yaml`: how the server runs, written by the platform team.
+//!
+//! The whole file may be missing: [`ServerFile::default`] is a server for one
+//! person on one machine, reachable from that machine only.
+
+mod address;
+mod section;
+
+pub use address::{
+    DatabaseUrl, DatabaseUrlError, ListenAddress, ListenAddressError, PublicUrl, PublicUrlError,
+};
+pub use section::{
+    Concurrency, Defaults, Listen, Log, LogFormat, LogLevel, Model, Retention, Storing,
+};
+
+use crate::{
+    names::FilePath,
+    policy::{CeilingsSection, EgressPolicy},
+    problem::Problems,
+    shape::record,
+    unique::report_repeated,
+    version::Version,
+    yaml::Node,
+};
+
+record! {
+    defaulted
+    /// How the server runs.
+    pub struct ServerFile {
+        /// The version of this format.
+        version: Version = Version::One,
+        /// Where the server listens.
+        listen: Listen = Listen::default(),
+        /// The address under which people reach the server, for links in messages.
+        public_url: Option<PublicUrl> = None,
+        /// Where the server keeps its files. Left out: `$XDG_DATA_HOME/lamplighter`, or `/var/lib/lamplighter` as root.
+        data: Option<FilePath> = None,
+        /// `sqlite:PATH`, or `postgres://USER@HOST/NAME`. Left out: `SQLite` in the data directory.
+        database: Option<DatabaseUrl> = None,
+        /// The security team's file. Left out: `policy.yaml` beside this file, if it is there.
+        policy: Option<FilePath> = None,
+        /// How many tasks run at once.
+        concurrency: Concurrency = Concurrency::default(),
+        /// How long things are kept.
+        retention: Retention = Retention::default(),
+        /// What the server says about itself.
+        log: Log = Log::default(),
+        /// What an agent gets that does not say otherwise.
+        defaults: Defaults = Defaults::default(),
+        /// Disk and warm sandboxes of this host.
+        sandboxes: Storing = Storing::default(),
+        /// Model providers, by name. Their keys are secrets.
+        models: Vec<Model> = vec![],
+        /// The most that one run may use, within the security team's policy.
+        limits: CeilingsSection = CeilingsSection::default(),
+        /// What may be reached over the network, within the security team's policy. A phase that is left out is not narrowed.
+        egress: EgressPolicy = EgressPolicy::default(),
+    }
+    look = look;
+}
+
+fn look(node: &Node, problems: &mut Problems) {
+    report_repeated(node.get("models"), "name", problems);
+}
