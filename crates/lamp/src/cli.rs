@@ -1,0 +1,128 @@
+//! What a person can type, and the page that explains it.
+//!
+//! The commands' own doc comments are their help. Clap knows only one heading
+//! for all commands, so the groups are laid out here, from the same texts.
+
+use std::fmt::Write as _;
+
+use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
+
+use crate::{
+    commands::{completions::Completions, config::Config, doctor::Doctor, version::Version},
+    terminal::ColorChoice,
+};
+
+/// Lamplighter: assign work at dusk, review a proven pull request at dawn.
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "lamp",
+    bin_name = "lamp",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    styles = Styles::styled()
+)]
+pub(crate) struct Cli {
+    /// When to use colour: `auto`, `always` or `never`; `NO_COLOR` is respected
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        hide_default_value = true,
+        display_order = 900
+    )]
+    pub(crate) color: ColorChoice,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    Doctor(Doctor),
+    Config(Config),
+    Version(Version),
+    Completions(Completions),
+}
+
+/// The headings of `lamp --help`, and the commands under each.
+pub(crate) const GROUPS: &[(&str, &[&str])] = &[
+    ("Set up", &["doctor", "config"]),
+    ("About this program", &["version", "completions", "help"]),
+];
+
+/// What holds for every command, and what this version cannot do yet.
+const ENDING: &str = "\
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage.
+This version is a foundation: it cannot run tasks yet.";
+
+/// The whole command line, with its page of help.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let template = help_template(&command);
+    command.help_template(template)
+}
+
+pub(crate) fn parse(arguments: Vec<std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command().try_get_matches_from(arguments)?)
+}
+
+fn help_template(command: &clap::Command) -> String {
+    let header = command.get_styles().get_header();
+    let heading = |text: &str| format!("{header}{text}:{header:#}\n");
+    let literal = command.get_styles().get_literal();
+
+    let names = GROUPS.iter().flat_map(|(_, names)| *names);
+    let width = names.map(|name| name.len()).max().unwrap_or_default();
+    let mut groups = String::new();
+    for (title, names) in GROUPS {
+        groups.push_str(&heading(title));
+        for name in *names {
+            let about = about(command, name);
+            // Writing to a string cannot fail.
+            let _ = writeln!(groups, "  {literal}{name:<width$}{literal:#}  {about}");
+        }
+        groups.push('\n');
+    }
+    let options = heading("Options");
+    format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{options}{{options}}\n\n{ENDING}\n"
+    )
+}
+
+fn about(command: &clap::Command, name: &str) -> String {
+    match command.find_subcommand(name).and_then(clap::Command::get_about) {
+        Some(about) => about.to_string(),
+        // Clap adds `help` by itself, later than this.
+        None => "Explain a command: `lamp help doctor`".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn clap_finds_no_mistake() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_stands_in_exactly_one_group() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let once: BTreeSet<&str> = grouped.iter().copied().collect();
+        assert_eq!(grouped.len(), once.len(), "a command stands in two groups");
+        let command = command();
+        let mut all: BTreeSet<&str> = command
+            .get_subcommands()
+            .filter(|it| !it.is_hide_set())
+            .map(clap::Command::get_name)
+            .collect();
+        all.insert("help");
+        assert_eq!(once, all);
+    }
+}

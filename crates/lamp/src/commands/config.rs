@@ -1,0 +1,142 @@
+//! `lamp config check`: every problem of every file, before a server meets them.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+
+use crate::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    terminal::Colors,
+    text_file,
+};
+
+/// Check the files that configure lamp
+#[derive(Debug, clap::Args)]
+pub(crate) struct Config {
+    #[command(subcommand)]
+    command: ConfigCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ConfigCommand {
+    Check(Check),
+}
+
+/// Check files, and name every problem with its line
+///
+/// Knows `lamp.yaml`, `policy.yaml` and `agents/*.yaml`. Changes nothing. Ends with 0 when all
+/// files are right, and with 1 when one is wrong or cannot be read.
+#[derive(Debug, clap::Args)]
+struct Check {
+    /// The files to check
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    format: FormatFlag,
+}
+
+/// What became of one file.
+#[derive(Debug, Serialize)]
+struct CheckedFile {
+    file: String,
+    /// Only where the file is right: a wrong one may be of no kind.
+    kind: Option<&'static str>,
+    problems: Vec<Problem>,
+}
+
+#[derive(Debug, Serialize)]
+struct Problem {
+    /// Nothing where the whole file could not be read.
+    line: Option<usize>,
+    column: Option<usize>,
+    what: String,
+    help: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Printed<'a> {
+    /// Rises when a key changes its meaning or goes away.
+    version: u32,
+    ok: bool,
+    files: &'a [CheckedFile],
+}
+
+impl Config {
+    pub(crate) fn run(&self, colors: Colors, out: &mut impl Write) -> anyhow::Result<Exit> {
+        match &self.command {
+            ConfigCommand::Check(check) => check.run(colors, out),
+        }
+    }
+}
+
+impl Check {
+    fn run(&self, colors: Colors, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let files: Vec<CheckedFile> = self.files.iter().map(|path| check(path)).collect();
+        let ok = files.iter().all(|file| file.problems.is_empty());
+        match self.format.format() {
+            Format::People => print_text(&files, colors, out)?,
+            Format::Json => write_json(&Printed { version: 1, ok, files: &files }, out)?,
+        }
+        Ok(if ok { Exit::Done } else { Exit::Failed })
+    }
+}
+
+fn check(path: &Path) -> CheckedFile {
+    let file = path.display().to_string();
+    let text = match text_file::read(path) {
+        Ok(text) => text,
+        Err(why) => {
+            let (what, help) = (why.to_string(), why.help().to_owned());
+            let problems = vec![Problem { line: None, column: None, what, help }];
+            return CheckedFile { file, kind: None, problems };
+        }
+    };
+    match config::check(&file, &text) {
+        Ok(checked) => {
+            CheckedFile { file, kind: Some(checked.kind().as_str()), problems: Vec::new() }
+        }
+        Err(invalid) => {
+            let problems = invalid.problems.into_iter().map(|problem| {
+                let config::Problem { line, column, what, help, .. } = problem;
+                Problem { line: Some(line), column: Some(column), what, help }
+            });
+            CheckedFile { problems: problems.collect(), file, kind: None }
+        }
+    }
+}
+
+fn print_text(files: &[CheckedFile], colors: Colors, out: &mut impl Write) -> anyhow::Result<()> {
+    for CheckedFile { file, kind, problems } in files {
+        if let Some(kind) = kind {
+            writeln!(out, "{file}: {} ({kind} file)", colors.good("right"))?;
+        }
+        for Problem { line, column, what, help } in problems {
+            let place = match (line, column) {
+                (Some(line), Some(column)) => format!("{file}:{line}:{column}:"),
+                (Some(_) | None, _) => format!("{file}:"),
+            };
+            writeln!(out, "{} {what}\n  {} {help}", colors.strong(place), colors.weak("help:"))?;
+        }
+    }
+    writeln!(out, "\n{}", summary(files))?;
+    Ok(())
+}
+
+fn summary(files: &[CheckedFile]) -> String {
+    let count = |number: usize, noun: &str| match number {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    };
+    let all = count(files.len(), "file");
+    let problems: usize = files.iter().map(|file| file.problems.len()).sum();
+    let wrong = files.iter().filter(|file| !file.problems.is_empty()).count();
+    if wrong == 0 {
+        return format!("{all} checked, nothing is wrong.");
+    }
+    format!("{all} checked, {} in {}.", count(problems, "problem"), count(wrong, "file"))
+}

@@ -1,0 +1,9 @@
+//! One file per command: its doc comment is the help, its struct the arguments.
+//!
+//! `run` takes what the command needs from the outside and a writer, so that it
+//! can be tested without a process.
+
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod version;

@@ -1,0 +1,114 @@
+//! Where lamp keeps its data: what a person named, or the system's usual place.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+
+use crate::{environment::Environment, report::Hint};
+
+/// `--data`, for every command that works on the data directory.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct DataFlag {
+    /// The data directory; `LAMP_DATA` names it too [default: `$XDG_DATA_HOME/lamplighter`,
+    /// or `/var/lib/lamplighter` as root]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+/// As whom the program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Account {
+    Root,
+    Ordinary { uid: u32 },
+}
+
+impl Account {
+    pub(crate) fn own() -> Self {
+        match rustix::process::geteuid().as_raw() {
+            0 => Self::Root,
+            uid => Self::Ordinary { uid },
+        }
+    }
+}
+
+impl DataFlag {
+    /// What the person named now comes before what `lamp.yaml` names.
+    pub(crate) fn directory(
+        &self,
+        environment: &Environment,
+        configured: Option<&Path>,
+        account: Account,
+    ) -> anyhow::Result<PathBuf> {
+        let named = self.data.as_deref().or(environment.data.as_deref()).or(configured);
+        decide(named, environment, account)
+    }
+}
+
+fn decide(
+    named: Option<&Path>,
+    environment: &Environment,
+    account: Account,
+) -> anyhow::Result<PathBuf> {
+    if let Some(named) = named {
+        return Ok(named.to_owned());
+    }
+    if account == Account::Root {
+        return Ok(PathBuf::from("/var/lib/lamplighter"));
+    }
+    // The XDG specification says to ignore a relative path.
+    let share = environment.xdg_data_home.clone().filter(|path| path.is_absolute());
+    let home = || environment.home.as_ref().map(|home| home.join(".local/share"));
+    let share = share.or_else(home).ok_or_else(|| {
+        anyhow!("neither `XDG_DATA_HOME` nor `HOME` is set").context(Hint::new(
+            "cannot tell where the data directory is",
+            "name it with `--data DIR` or `LAMP_DATA`",
+        ))
+    })?;
+    Ok(share.join("lamplighter"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANN: Account = Account::Ordinary { uid: 1000 };
+
+    fn environment(data: Option<&str>, xdg: Option<&str>, home: Option<&str>) -> Environment {
+        Environment {
+            data: data.map(PathBuf::from),
+            xdg_data_home: xdg.map(PathBuf::from),
+            home: home.map(PathBuf::from),
+            ..Environment::default()
+        }
+    }
+
+    fn flag(data: Option<&str>) -> DataFlag {
+        DataFlag { data: data.map(PathBuf::from) }
+    }
+
+    #[test]
+    fn the_nearest_word_wins() {
+        let all = environment(Some("/env"), Some("/xdg"), Some("/home/ann"));
+        let xdg = environment(None, Some("/xdg"), Some("/home/ann"));
+        let relative = environment(None, Some("xdg"), Some("/home/ann"));
+        let file = Some(Path::new("/file"));
+        let table = [
+            (flag(Some("flag")), &all, file, Account::Root, "flag"),
+            (flag(None), &all, file, Account::Root, "/env"),
+            (flag(None), &xdg, file, Account::Root, "/file"),
+            (flag(None), &xdg, None, Account::Root, "/var/lib/lamplighter"),
+            (flag(None), &xdg, None, ANN, "/xdg/lamplighter"),
+            (flag(None), &relative, None, ANN, "/home/ann/.local/share/lamplighter"),
+        ];
+        for (flag, environment, file, account, expected) in table {
+            let decided = flag.directory(environment, file, account).unwrap();
+            assert_eq!(decided, Path::new(expected));
+        }
+    }
+
+    #[test]
+    fn without_a_home_it_asks() {
+        let error = flag(None).directory(&Environment::default(), None, ANN).unwrap_err();
+        assert_eq!(error.to_string(), "cannot tell where the data directory is");
+    }
+}

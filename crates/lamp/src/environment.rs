@@ -1,0 +1,40 @@
+//! The environment variables that lamp reads. All of them, here, once.
+//!
+//! The rest of the program takes the values as arguments, so that a test can
+//! invent them.
+
+use std::{ffi::OsString, path::PathBuf};
+
+/// What the environment said when the program started.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    /// `LAMP_DATA`: the data directory, unless `--data` names another.
+    pub(crate) data: Option<PathBuf>,
+    pub(crate) xdg_data_home: Option<PathBuf>,
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) path: Option<OsString>,
+    pub(crate) no_color: Option<OsString>,
+    pub(crate) term: Option<OsString>,
+}
+
+impl Environment {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place")]
+    pub(crate) fn read() -> Self {
+        let path = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+        Self {
+            data: path("LAMP_DATA"),
+            xdg_data_home: path("XDG_DATA_HOME"),
+            home: path("HOME"),
+            path: std::env::var_os("PATH"),
+            no_color: std::env::var_os("NO_COLOR"),
+            term: std::env::var_os("TERM"),
+        }
+    }
+
+    /// By the convention of no-color.org, an empty `NO_COLOR` says nothing.
+    pub(crate) fn welcomes_color(&self) -> bool {
+        let refused = self.no_color.as_ref().is_some_and(|value| !value.is_empty());
+        let dumb = self.term.as_ref().is_some_and(|term| term == "dumb");
+        !refused && !dumb
+    }
+}
