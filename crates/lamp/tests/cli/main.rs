@@ -1,0 +1,9 @@
+//! The built program, as a person or a script meets it.
+#![cfg(test)]
+
+mod completions;
+mod config;
+mod doctor;
+mod streams;
+mod usage;
+mod world;
