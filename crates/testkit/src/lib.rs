@@ -1,1 +1,50 @@
 //! A whole small world for tests.
+//!
+//! ```text
+//!  script ──▶ world: sandboxes · agents · forges · channels · secrets ──▶ ledger (files)
+//!  people ──▶ approve, answer, merge                                       │
+//!  inspect ◀── what must be true in the end ◀── store ◀────────────────────┘
+//! ```
+//!
+//! The outside ([`world`]) is scripted, but it is *outside*: what it did lies in a [`ledger`] of files
+//! that outlives the engine's process, so that a test can kill the engine anywhere and then count what
+//! really happened. PostgreSQL ([`postgres`]) is real.
+
+pub mod clock;
+pub mod ids;
+pub mod inspect;
+pub mod ledger;
+pub mod people;
+pub mod postgres;
+pub mod script;
+pub mod world;
+
+use domain::{
+    code::Access,
+    id::PersonId,
+    people::{Person, Role},
+    request::{ChannelKind, Request, RepositoryUse, Source},
+};
+
+/// The person who asks.
+pub fn ann() -> Person {
+    Person { id: PersonId::from_u128(1), role: Role::Delegator, teams: [].into() }
+}
+
+/// The person who approves.
+pub fn bob() -> Person {
+    Person { id: PersonId::from_u128(2), role: Role::Maintainer, teams: [].into() }
+}
+
+/// A request whose text is a [`script::Script`], by Ann, in `repository`.
+pub fn request(repository: &str, text: &str) -> anyhow::Result<Request> {
+    Ok(Request {
+        text: text.to_owned(),
+        author: ann().id,
+        source: Source { channel: ChannelKind::Cli, thread: "terminal".to_owned() },
+        repositories: vec![RepositoryUse { name: repository.parse()?, access: Access::Write }],
+        agent: "scripted".parse()?,
+        quotes: Vec::new(),
+        parent: None,
+    })
+}

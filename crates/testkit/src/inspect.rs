@@ -1,0 +1,156 @@
+//! What must be true when all tasks have come to their end, whatever was killed on the way (RE1).
+
+use std::{collections::BTreeMap, fmt};
+
+use domain::{
+    id::TaskId,
+    money::Money,
+    task::{Event, Standing},
+};
+use store::Store;
+
+use crate::ledger::Ledger;
+
+/// The three numbers that must be zero, with what they count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    pub tasks: usize,
+    pub lost: Vec<String>,
+    pub doubled: Vec<String>,
+    pub orphans: Vec<String>,
+    /// Calls that were made more often than once. Harmless: that is what keys are for.
+    pub repeated_calls: usize,
+}
+
+impl Verdict {
+    pub const fn is_clean(&self) -> bool {
+        self.lost.is_empty() && self.doubled.is_empty() && self.orphans.is_empty()
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} tasks: {} lost, {} doubled, {} orphans ({} calls repeated, harmlessly)",
+            self.tasks,
+            self.lost.len(),
+            self.doubled.len(),
+            self.orphans.len(),
+            self.repeated_calls
+        )?;
+        let kinds = [("lost", &self.lost), ("doubled", &self.doubled), ("orphan", &self.orphans)];
+        for (kind, list) in kinds {
+            for one in list.iter().take(20) {
+                write!(f, "\n  {kind}: {one}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Compares what the store remembers with what the outside has seen.
+pub async fn inspect(store: &Store, ledger: &Ledger, tasks: &[TaskId]) -> anyhow::Result<Verdict> {
+    let mut verdict = Verdict { tasks: tasks.len(), ..Verdict::default() };
+    let told = ledger.names("told")?;
+    let charges = ledger.names("charge")?;
+    let pulls = ledger.names("pull")?;
+    for task in tasks {
+        let outside = Outside {
+            last_words: count_last_words(ledger, &told, *task),
+            charges: charges.iter().filter(|name| name.starts_with(&format!("{task}|"))).count(),
+            pulls: pulls.iter().filter(|name| name.ends_with(&task.to_string())).count(),
+        };
+        inspect_one(store, *task, &outside, &mut verdict).await?;
+    }
+    for name in ledger.names("sandbox")? {
+        verdict.orphans.push(format!("sandbox {name}"));
+    }
+    let mut calls: BTreeMap<String, usize> = BTreeMap::new();
+    for call in ledger.calls()? {
+        *calls.entry(call).or_default() += 1;
+    }
+    verdict.repeated_calls = calls.values().map(|count| count - 1).sum();
+    Ok(verdict)
+}
+
+struct Outside {
+    last_words: usize,
+    charges: usize,
+    pulls: usize,
+}
+
+async fn inspect_one(
+    store: &Store,
+    id: TaskId,
+    outside: &Outside,
+    verdict: &mut Verdict,
+) -> anyhow::Result<()> {
+    let history = store.history(id).await?;
+    let Some(task) = history.task() else {
+        verdict.lost.push(format!("{id} has no events"));
+        return Ok(());
+    };
+    let mut lose = |what: String| verdict.lost.push(format!("{id}: {what}"));
+    if task.stage.standing() != Standing::Over {
+        lose(format!("still {}", task.stage.name()));
+    }
+    let gapless = history.events.iter().zip(1..).all(|(recorded, seq)| recorded.seq == seq);
+    if !gapless {
+        lose("its events have gaps".to_owned());
+    }
+    match store.task(id).await? {
+        Some(view) if view.stage == task.stage.name() && view.seq == history.seq() => {}
+        Some(view) => lose(format!("its view says {}, its events {}", view.stage, task.stage.name())),
+        None => lose("it is in no list".to_owned()),
+    }
+    if outside.last_words == 0 {
+        lose("nobody was told how it ended".to_owned());
+    }
+    let expected = Money::from_micros(1_000 * outside.charges as u64);
+    if task.spent.money < expected {
+        lose(format!("{} spent, {} written down", expected, task.spent.money));
+    }
+    let delivered = count(&history, |event| matches!(event, Event::PullRequestOpened { .. }));
+    if delivered > 0 && outside.pulls == 0 {
+        lose("its pull request does not exist".to_owned());
+    }
+
+    let mut double = |what: String| verdict.doubled.push(format!("{id}: {what}"));
+    if outside.pulls > 1 {
+        double(format!("{} pull requests", outside.pulls));
+    }
+    let ends = count(&history, |event| {
+        matches!(event, Event::Done { .. } | Event::Cancelled { .. })
+    });
+    if ends > 1 {
+        double(format!("ended {ends} times"));
+    }
+    if outside.last_words > 1 {
+        double(format!("its end was told {} times", outside.last_words));
+    }
+    if task.spent.money > expected {
+        double(format!("{} spent, {} written down", expected, task.spent.money));
+    }
+    let approvals = count(&history, |event| matches!(event, Event::Approved { .. }));
+    if approvals > 1 {
+        double(format!("approved {approvals} times"));
+    }
+    for pending in store.pending(id).await? {
+        verdict.orphans.push(format!("{id}: {:?} is still to be done", pending.step));
+    }
+    Ok(())
+}
+
+fn count(history: &store::History, is: impl Fn(&Event) -> bool) -> usize {
+    history.events.iter().filter(|recorded| is(&recorded.event)).count()
+}
+
+fn count_last_words(ledger: &Ledger, told: &[String], task: TaskId) -> usize {
+    let of_task = told.iter().filter(|name| name.starts_with(&format!("{task}|")));
+    let last = ["task.completed", "task.failed", "task.cancelled"];
+    of_task
+        .filter_map(|name| ledger.read("told", name))
+        .filter(|news| last.iter().any(|name| news.starts_with(name)))
+        .count()
+}

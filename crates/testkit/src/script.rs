@@ -1,0 +1,58 @@
+//! What a scripted task will go through, written as the text of its request.
+//!
+//! `question; red 2; faults 1; busy 3` asks one question, fails its checks for the first two changes,
+//! gets one round of faults from the reviewer, and finds the forge busy three times. Words that it
+//! does not know are what a person wrote, and mean nothing to it.
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Script {
+    pub question: bool,
+    /// Changes whose checks fail.
+    pub red: u32,
+    /// Review rounds that find something.
+    pub faults: u32,
+    /// Calls of the forge that are answered with "busy".
+    pub busy: u32,
+    /// The agent stops during research.
+    pub broken: bool,
+    /// The agent never finishes research by itself.
+    pub endless: bool,
+    /// The agent's plan has no files.
+    pub empty_plan: bool,
+    /// The change touches `secret/`.
+    pub strays: bool,
+}
+
+impl Script {
+    pub fn parse(text: &str) -> Self {
+        let mut script = Self::default();
+        for part in text.split(';').map(str::trim) {
+            let (word, number) = part.split_once(' ').unwrap_or((part, "1"));
+            let number = number.parse().unwrap_or(1);
+            match word {
+                "question" => script.question = true,
+                "red" => script.red = number,
+                "faults" => script.faults = number,
+                "busy" => script.busy = number,
+                "broken" => script.broken = true,
+                "endless" => script.endless = true,
+                "empty-plan" => script.empty_plan = true,
+                "strays" => script.strays = true,
+                _prose => {}
+            }
+        }
+        script
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_read_from_a_request() {
+        let script = Script::parse("fix the login; question; red 2");
+        assert_eq!(script, Script { question: true, red: 2, ..Script::default() });
+        assert_eq!(Script::parse("please fix it"), Script::default());
+    }
+}

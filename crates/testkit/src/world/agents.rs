@@ -1,0 +1,119 @@
+//! An agent that follows its script.
+
+use contracts::agent::{
+    AgentError, AgentEvent, Agents, Answer, Brief, Finding, Mode, Outcome, Run, Words,
+};
+use domain::{
+    cost::Cost,
+    money::Money,
+    plan::{Estimate, FileChange, Plan},
+};
+use tokio::sync::mpsc;
+
+use crate::{ledger::Ledger, script::Script};
+
+#[derive(Debug, Clone)]
+pub struct ScriptedAgents {
+    ledger: Ledger,
+}
+
+impl ScriptedAgents {
+    pub const fn new(ledger: Ledger) -> Self {
+        Self { ledger }
+    }
+
+    /// How many reviews of this task were asked for before this one.
+    fn earlier_reviews(&self, run: &Run) -> Result<usize, AgentError> {
+        let kind = format!("review-{}", run.task);
+        self.ledger.once(&kind, &format!("{:06}", run.key.seq), "").map_err(busy)?;
+        let all = self.ledger.names(&kind).map_err(busy)?;
+        let this = format!("{:06}", run.key.seq);
+        Ok(all.iter().filter(|name| **name < this).count())
+    }
+}
+
+fn busy(error: std::io::Error) -> AgentError {
+    AgentError::Busy { reason: error.to_string() }
+}
+
+impl Agents for ScriptedAgents {
+    async fn run(
+        &self,
+        run: &Run,
+        mut words: mpsc::Receiver<Words>,
+        events: mpsc::Sender<AgentEvent>,
+    ) -> Result<Outcome, AgentError> {
+        self.ledger.called(&format!("agent {:?} {}", run.mode, run.key)).map_err(busy)?;
+        let script = Script::parse(&run.brief.request);
+        let text = format!("{:?} as the script says", run.mode);
+        // A watcher that has gone does not stop the agent.
+        drop(events.send(AgentEvent::Message { text }).await);
+        let mut heard = Vec::new();
+        if script.endless && run.mode == Mode::Research && run.brief.guidance.is_empty() {
+            match words.recv().await {
+                Some(Words(text)) => heard.push(text),
+                None => std::future::pending().await,
+            }
+        }
+        self.ledger.set("script", &run.task.to_string(), &run.brief.request).map_err(busy)?;
+        let answer = match run.mode {
+            Mode::Research if script.broken => {
+                return Err(AgentError::Stopped {
+                    reason: "the script says so".to_owned(),
+                    last_lines: "reading\nstopping".to_owned(),
+                });
+            }
+            Mode::Research if script.question && run.brief.guidance.is_empty() => {
+                Answer::Question { text: "which one?".to_owned(), choices: Vec::new() }
+            }
+            Mode::Research => Answer::Notes(format!("notes on: {}", run.brief.request)),
+            Mode::Plan => Answer::Plan(plan(&run.brief, script)),
+            Mode::Implement => Answer::Change,
+            Mode::Review => {
+                let found = (self.earlier_reviews(run)? as u64) < u64::from(script.faults);
+                Answer::Review(if found { vec![finding()] } else { Vec::new() })
+            }
+        };
+        let cost = Cost { money: Money::from_micros(1_000), input_tokens: 10, ..Cost::ZERO };
+        self.ledger.once("charge", &run.key.to_string(), "1000").map_err(busy)?;
+        Ok(Outcome { answer, session: Some(format!("session-{}", run.task)), cost })
+    }
+}
+
+fn plan(brief: &Brief, script: Script) -> Plan {
+    let file = FileChange { path: "src/login.rs".to_owned(), why: "the race is here".to_owned() };
+    Plan {
+        summary: format!("{} (after {} words of guidance)", brief.request, brief.guidance.len()),
+        files: if script.empty_plan { Vec::new() } else { vec![file] },
+        tests: vec!["login twice at once".to_owned()],
+        expected_behaviour: "the login test passes every time".to_owned(),
+        commands: vec!["make test".to_owned()],
+        hosts: Vec::new(),
+        risks: vec!["none known".to_owned()],
+        estimate: Estimate::default(),
+    }
+}
+
+fn finding() -> Finding {
+    Finding {
+        path: "src/login.rs".to_owned(),
+        line: 7,
+        what: "the lock is not released on error".to_owned(),
+        failing_input: "an empty password".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::id::SandboxId;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn scripted_agents_keep_their_promises() {
+        let directory = tempfile::tempdir().unwrap();
+        let agents = ScriptedAgents::new(Ledger::open(directory.path()).unwrap());
+        let name = "scripted".parse().unwrap();
+        contracts::promises::agent::kept(&agents, name, SandboxId::from_u128(1)).await.unwrap();
+    }
+}

@@ -1,0 +1,102 @@
+//! The scripted outside: every contract, answered from a [`Script`](crate::script::Script), with
+//! effects in a [`Ledger`].
+
+mod agents;
+mod channels;
+mod forges;
+mod sandboxes;
+mod secrets;
+
+pub use agents::ScriptedAgents;
+pub use channels::ScriptedChannels;
+pub use forges::ScriptedForges;
+pub use sandboxes::ScriptedSandboxes;
+pub use secrets::ScriptedSecrets;
+
+use engine::{Check, Hands, Settings};
+
+use crate::{clock::AnyClock, ids::SystemIds, ledger::Ledger};
+
+#[derive(Debug, Clone)]
+pub struct World {
+    pub ledger: Ledger,
+    pub clock: AnyClock,
+    sandboxes: ScriptedSandboxes,
+    agents: ScriptedAgents,
+    forges: ScriptedForges,
+    channels: ScriptedChannels,
+    secrets: ScriptedSecrets,
+    ids: SystemIds,
+}
+
+impl World {
+    pub fn new(ledger: Ledger, clock: AnyClock) -> Self {
+        Self {
+            sandboxes: ScriptedSandboxes::new(ledger.clone()),
+            agents: ScriptedAgents::new(ledger.clone()),
+            forges: ScriptedForges::new(ledger.clone()),
+            channels: ScriptedChannels::new(ledger.clone()),
+            secrets: ScriptedSecrets::new(ledger.clone()),
+            ids: SystemIds,
+            ledger,
+            clock,
+        }
+    }
+
+    /// Settings that suit a test: quick to notice, quick to try again.
+    pub fn settings(name: &str) -> Settings {
+        use std::time::Duration;
+        Settings {
+            name: name.to_owned(),
+            lease: Duration::from_millis(1_500),
+            first_pause: Duration::from_millis(10),
+            longest_pause: Duration::from_millis(200),
+            look_every: Duration::from_millis(50),
+            sweep_every: Duration::from_millis(500),
+            checks: vec![Check {
+                name: "tests".to_owned(),
+                command: "make test".to_owned(),
+                limit: Duration::from_secs(60),
+            }],
+            ..Settings::default()
+        }
+    }
+}
+
+impl Hands for World {
+    type Sandboxes = ScriptedSandboxes;
+    type Agents = ScriptedAgents;
+    type Forges = ScriptedForges;
+    type Channels = ScriptedChannels;
+    type Secrets = ScriptedSecrets;
+    type Clock = AnyClock;
+    type Ids = SystemIds;
+
+    fn sandboxes(&self) -> &ScriptedSandboxes {
+        &self.sandboxes
+    }
+
+    fn agents(&self) -> &ScriptedAgents {
+        &self.agents
+    }
+
+    fn forges(&self) -> &ScriptedForges {
+        &self.forges
+    }
+
+    fn channels(&self) -> &ScriptedChannels {
+        &self.channels
+    }
+
+    fn secrets(&self) -> &ScriptedSecrets {
+        &self.secrets
+    }
+
+    fn clock(&self) -> &AnyClock {
+        &self.clock
+    }
+
+    fn ids(&self) -> &SystemIds {
+        &self.ids
+    }
+}
