@@ -90,7 +90,7 @@ impl Default for Compute {
             cpu_millis: 1_000,
             memory_mib: 4_096,
             disk_mib: 20_480,
-            lifetime: Duration::from_secs(2 * 60 * 60),
+            lifetime: Duration::from_hours(2),
         }
     }
 }

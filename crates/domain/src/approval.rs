@@ -73,7 +73,7 @@ impl Default for GateRules {
         Self {
             four_eyes: FourEyes::NotRequired,
             approvers: Approvers::AnyApprover,
-            patience: Duration::from_secs(24 * 60 * 60),
+            patience: Duration::from_hours(24),
         }
     }
 }

@@ -80,7 +80,8 @@ impl FromStr for BranchName {
         let Some(rest) = name.strip_prefix(Self::PREFIX) else {
             return Err(CodeNameError::OutsidePrefix(name.to_owned()));
         };
-        let ends_as_a_lock = |word: &str| word.ends_with('.') || word.ends_with(".lock");
+        let ends_as_a_lock =
+            |word: &str| word.ends_with('.') || word.to_ascii_lowercase().ends_with(".lock");
         let allowed = rest.split('/').all(|word| is_plain_word(word) && !ends_as_a_lock(word));
         if allowed && !rest.contains("..") && name.len() <= 200 {
             return Ok(Self(name.to_owned()));

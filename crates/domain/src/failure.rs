@@ -113,6 +113,7 @@ impl Failure {
     }
 
     /// Keeps the end of `log`, and of each line the beginning.
+    #[must_use]
     pub fn with_log(mut self, log: &str) -> Self {
         let lines: Vec<&str> = log.lines().collect();
         let kept = lines.iter().skip(lines.len().saturating_sub(Self::LINES));
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_failure_reads_as_a_sentence_and_keeps_the_end_of_the_log() {
-        let log: String = (0..100).map(|n| format!("line {n}\n")).collect();
+        let log = (0..100).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
         let failure = Failure::new(FailureKind::Oom, Phase::Implement, "4.0 GiB of 4.0 GiB used")
             .with_log(&log);
         assert_eq!(failure.to_string(), "oom while implementing: 4.0 GiB of 4.0 GiB used");

@@ -31,7 +31,7 @@ pub struct PhaseTimes {
     pub deliver: Duration,
 }
 
-const MINUTE: Duration = Duration::from_secs(60);
+const MINUTE: Duration = Duration::from_mins(1);
 
 impl Default for Limits {
     fn default() -> Self {

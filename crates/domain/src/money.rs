@@ -21,6 +21,7 @@ impl Money {
     }
 
     /// What is left of this amount after `spent`; nothing, once it is used up.
+    #[must_use]
     pub const fn minus(self, spent: Self) -> Self {
         Self(self.0.saturating_sub(spent.0))
     }

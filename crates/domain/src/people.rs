@@ -206,17 +206,13 @@ mod tests {
             (false, true) => "others",
             (false, false) => "-",
         };
-        let mut table = format!("{:<20}", "");
-        for role in Role::ALL {
-            table += &format!("{:<11}", role.name());
-        }
-        for action in actions {
-            table += &format!("\n{:<20}", format!("{action:?}"));
-            for role in Role::ALL {
-                table += &format!("{:<11}", cell(role, action));
-            }
-        }
-        let table: Vec<&str> = table.lines().map(str::trim_end).collect();
+        let line = |first: &str, cell: &dyn Fn(Role) -> &'static str| {
+            let cells = Role::ALL.map(|role| format!("{:<11}", cell(role))).concat();
+            format!("{first:<20}{cells}").trim_end().to_owned()
+        };
+        let mut table = vec![line("", &Role::name)];
+        table
+            .extend(actions.map(|action| line(&format!("{action:?}"), &|role| cell(role, action))));
         insta::assert_snapshot!(table.join("\n"));
     }
 

@@ -29,6 +29,10 @@ pub(crate) async fn drive<H: Hands>(engine: &Engine<H>, stop: CancellationToken)
         stop: stop.clone(),
     });
     let changes = engine.store.subscribe();
+    // A crash before this start left leases in our name; nobody works on them any more.
+    if let Err(error) = engine.store.let_go(&engine.settings.name).await {
+        tracing::warn!(%error, "cannot let go of what an earlier start held");
+    }
     tokio::join!(
         claim_loop(&drive),
         keep_leases(&drive),

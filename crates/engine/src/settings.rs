@@ -8,7 +8,8 @@ use crate::witness::{Unwatched, Witness};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Who this engine is, among those on the same database.
+    /// Who this engine is, among those on the same database. Keep it across restarts, and never give
+    /// two running engines the same one.
     pub name: String,
     pub places: Places,
     /// Steps at the same time in this process.
@@ -48,9 +49,9 @@ impl Default for Settings {
             lease: Duration::from_secs(30),
             tries: 8,
             first_pause: Duration::from_millis(500),
-            longest_pause: Duration::from_secs(60),
+            longest_pause: Duration::from_mins(1),
             look_every: Duration::from_secs(1),
-            sweep_every: Duration::from_secs(60),
+            sweep_every: Duration::from_mins(1),
             image: "host".to_owned(),
             tier: Tier::Standard,
             checks: Vec::new(),

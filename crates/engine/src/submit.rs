@@ -98,23 +98,7 @@ async fn remember_refusal<H: Hands>(
         actor,
         action: "refused".to_owned(),
         subject: task.to_string(),
-        detail: format!("{{\"wish\":\"{wish}\",\"why\":{}}}", quoted(&refusal.to_string())),
+        detail: format!("to {wish}: {refusal}"),
     };
     engine.store.audit(entry).await
-}
-
-/// A JSON string. Our sentences hold no control characters, but names inside them might.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            control if control.is_control() => {
-                quoted.push_str(&format!("\\u{:04x}", u32::from(control)));
-            }
-            plain => quoted.push(plain),
-        }
-    }
-    quoted.push('"');
-    quoted
 }

@@ -24,7 +24,7 @@ pub struct Entry {
     pub action: String,
     /// What it was done to: a task, a policy, a secret's name.
     pub subject: String,
-    /// JSON.
+    /// What exactly: the stored event, or a sentence.
     pub detail: String,
 }
 

@@ -80,6 +80,11 @@ impl Store {
         self.write(operations::lease::Renew { leases, until }).await
     }
 
+    /// Lets go of everything that `holder` held in an earlier life. Returns how much that was.
+    pub async fn let_go(&self, holder: &str) -> Result<u64, StoreError> {
+        self.write(operations::lease::LetGo { holder: holder.to_owned() }).await
+    }
+
     /// A step is done, and nothing needs to be written about it.
     pub async fn finish(&self, lease: Lease) -> Result<(), StoreError> {
         self.write(operations::lease::Finish { lease }).await

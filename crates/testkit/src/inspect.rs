@@ -101,7 +101,9 @@ async fn inspect_one(
     }
     match store.task(id).await? {
         Some(view) if view.stage == task.stage.name() && view.seq == history.seq() => {}
-        Some(view) => lose(format!("its view says {}, its events {}", view.stage, task.stage.name())),
+        Some(view) => {
+            lose(format!("its view says {}, its events {}", view.stage, task.stage.name()));
+        }
         None => lose("it is in no list".to_owned()),
     }
     if outside.last_words == 0 {
@@ -120,9 +122,8 @@ async fn inspect_one(
     if outside.pulls > 1 {
         double(format!("{} pull requests", outside.pulls));
     }
-    let ends = count(&history, |event| {
-        matches!(event, Event::Done { .. } | Event::Cancelled { .. })
-    });
+    let ends =
+        count(&history, |event| matches!(event, Event::Done { .. } | Event::Cancelled { .. }));
     if ends > 1 {
         double(format!("ended {ends} times"));
     }

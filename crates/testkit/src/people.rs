@@ -16,7 +16,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{ann, bob, world::World};
 
 /// Decides about everything that waits, until `stop`.
-pub async fn decide_until(engine: &Engine<World>, clock: &crate::clock::AnyClock, stop: CancellationToken) {
+pub async fn decide_until(
+    engine: &Engine<World>,
+    clock: &crate::clock::AnyClock,
+    stop: CancellationToken,
+) {
     while !stop.is_cancelled() {
         for stage in ["awaiting approval", "waiting for an answer", "pull request open"] {
             decide_about(engine, stage).await;
@@ -53,7 +57,14 @@ async fn decide(engine: &Engine<World>, view: &TaskView) {
         Stage::PullRequestOpen { .. } => {
             drop(engine.report(view.task, Report::Merged).await);
         }
-        _moved_on => {}
+        Stage::Queued { .. }
+        | Stage::Preparing { .. }
+        | Stage::Working(_)
+        | Stage::Paused { .. }
+        | Stage::Waking { .. }
+        | Stage::Done { .. }
+        | Stage::Failed { .. }
+        | Stage::Cancelled { .. } => {}
     }
 }
 

@@ -18,10 +18,25 @@ pub struct Postgres {
     directory: TempDir,
     server: Child,
     programs: PathBuf,
+    durability: Durability,
+}
+
+/// What becomes of a commit when the power fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Flushed to disk before it is answered, as in production. For measuring.
+    Kept,
+    /// Left to the operating system: quicker, and enough for tests, which never cut the power.
+    Forgotten,
 }
 
 impl Postgres {
+    /// A server for tests.
     pub fn start() -> anyhow::Result<Self> {
+        Self::start_with(Durability::Forgotten)
+    }
+
+    pub fn start_with(durability: Durability) -> anyhow::Result<Self> {
         let programs = programs()?;
         let directory = tempfile::Builder::new().prefix("lamp-pg-").tempdir()?;
         if is_root() {
@@ -33,8 +48,8 @@ impl Postgres {
         let mut initdb = as_server(&programs.join("initdb"));
         initdb.args(["--no-sync", "--auth=trust", "--username=lamp", "--encoding=UTF8", "-D"]);
         run(initdb.arg(&data))?;
-        let server = Self::start_server(&programs, directory.path())?;
-        let postgres = Self { directory, server, programs };
+        let server = Self::start_server(&programs, directory.path(), durability)?;
+        let postgres = Self { directory, server, programs, durability };
         postgres.wait_until_ready()?;
         Ok(postgres)
     }
@@ -55,7 +70,7 @@ impl Postgres {
     /// Ends the server without a word to anybody, as a power cut would, and starts it again.
     pub fn crash_and_restart(&mut self) -> anyhow::Result<()> {
         self.crash()?;
-        self.server = Self::start_server(&self.programs, self.directory.path())?;
+        self.server = Self::start_server(&self.programs, self.directory.path(), self.durability)?;
         self.wait_until_ready()
     }
 
@@ -68,7 +83,15 @@ impl Postgres {
         Ok(())
     }
 
-    fn start_server(programs: &Path, directory: &Path) -> anyhow::Result<Child> {
+    fn start_server(
+        programs: &Path,
+        directory: &Path,
+        durability: Durability,
+    ) -> anyhow::Result<Child> {
+        let fsync = match durability {
+            Durability::Kept => "fsync=on",
+            Durability::Forgotten => "fsync=off",
+        };
         let log = fs::OpenOptions::new().create(true).append(true).open(directory.join("log"))?;
         let mut server = as_server(&programs.join("postgres"));
         server
@@ -76,7 +99,7 @@ impl Postgres {
             .arg(directory.join("data"))
             .arg("-k")
             .arg(directory)
-            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200"])
+            .args(["-c", "listen_addresses=", "-c", fsync, "-c", "max_connections=200"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log.into_file());
@@ -91,6 +114,10 @@ impl Postgres {
             if ready.status()?.success() {
                 return Ok(());
             }
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the server tells nobody when it is ready"
+            )]
             std::thread::sleep(Duration::from_millis(20));
         }
         let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();

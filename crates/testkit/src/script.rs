@@ -4,6 +4,7 @@
 //! gets one round of faults from the reviewer, and finds the forge busy three times. Words that it
 //! does not know are what a person wrote, and mean nothing to it.
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a word of the script")]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Script {
     pub question: bool,

@@ -18,7 +18,7 @@ pub async fn kept(agents: &impl Agents, agent: AgentName, sandbox: SandboxId) ->
         mode,
         brief: Brief { request: "say hello".to_owned(), ..Brief::default() },
         session: None,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
         budget: Money::from_dollars(1),
     };
     let first = answer(agents, run(1, Mode::Research)).await?;

@@ -70,6 +70,7 @@ impl Task {
 }
 
 /// Where the task stands. A pair that [`super::decide`] never lets happen leaves the stage as it is.
+#[expect(clippy::too_many_lines, reason = "one table of rules is read as a whole")]
 fn stage_after(stage: Stage, event: &Event) -> Stage {
     match (event, stage) {
         (Event::Admitted, Stage::Queued { next }) => Stage::Preparing { next },
@@ -140,13 +141,9 @@ fn stage_after(stage: Stage, event: &Event) -> Stage {
         }
         (Event::Paused { why }, stage) => rest(stage, why),
         (Event::Resumed { .. }, Stage::Paused { at, why }) => back(at, &why),
-        (
-            Event::BudgetRaised { .. },
-            Stage::Paused {
-                at,
-                why: why @ PauseReason::Failure(Failure { kind: FailureKind::BudgetHit, .. }),
-            },
-        ) => back(at, &why),
+        (Event::BudgetRaised { .. }, Stage::Paused { at, why }) if is_budget_hit(&why) => {
+            back(at, &why)
+        }
         (Event::Amended { conditions, .. }, Stage::Paused { at: Resting::Work(work), .. }) => {
             let next = work.with_mandate(|mandate| mandate.amended(conditions.clone()));
             Stage::Queued { next }
@@ -195,6 +192,10 @@ fn stage_after(stage: Stage, event: &Event) -> Stage {
             stage,
         ) => stage,
     }
+}
+
+fn is_budget_hit(why: &PauseReason) -> bool {
+    matches!(why, PauseReason::Failure(Failure { kind: FailureKind::BudgetHit, .. }))
 }
 
 fn judged(verdict: &Verdict, next: Work) -> Stage {

@@ -11,6 +11,7 @@ use super::{
     after::{is_over_budget, work_from},
 };
 
+#[expect(clippy::too_many_lines, reason = "one table of rules is read as a whole")]
 pub(super) fn decide(task: &Task, by: &Person, ask: Ask) -> Result<Event, Refusal> {
     match (&task.stage, ask) {
         (

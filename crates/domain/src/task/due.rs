@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::{Event, Stage, Task, TimeUp, Work};
+use super::{Stage, Task, TimeUp, Work};
 
 /// One thing to do, for one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +84,8 @@ impl Step {
     }
 }
 
-/// What is to be done once `event` has led from `before` to `after`.
-pub fn due(before: Option<&Task>, event: &Event, after: &Task) -> Vec<Due> {
+/// What is to be done once an event has led from `before` to `after`.
+pub fn due(before: Option<&Task>, after: &Task) -> Vec<Due> {
     let now = |step| Due { step, delay: Duration::ZERO };
     if before.is_some_and(|before| before.stage == after.stage) {
         return Vec::new();
@@ -93,12 +93,9 @@ pub fn due(before: Option<&Task>, event: &Event, after: &Task) -> Vec<Due> {
     let timer = |up, delay| Due { step: Step::TimeUp(up), delay };
     let limits = &after.limits;
     let mut all = match &after.stage {
+        Stage::Queued { .. } if before.is_none() => vec![now(Step::Tell)],
         // The queue gives places by itself.
-        Stage::Waking { .. } => Vec::new(),
-        Stage::Queued { .. } => match event {
-            Event::Requested { .. } => vec![now(Step::Tell)],
-            _back_in_the_queue => Vec::new(),
-        },
+        Stage::Queued { .. } | Stage::Waking { .. } => Vec::new(),
         Stage::Preparing { .. } => vec![now(Step::Open)],
         Stage::Working(work) => vec![now(step_of(work))],
         Stage::AwaitingAnswer { .. } => {

@@ -7,6 +7,7 @@ use super::{
     WakeCause, Work, after::is_over_budget, ask::wake,
 };
 
+#[expect(clippy::too_many_lines, reason = "one table of rules is read as a whole")]
 pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
     match (&task.stage, report) {
         (Stage::Queued { .. } | Stage::Waking { .. }, Report::Admitted) => Ok(Event::Admitted),
@@ -87,20 +88,16 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
             }
             wake(task, WakeCause::FailedCheck { check })
         }
-        (Stage::PullRequestOpen { .. }, Report::Merged) => {
-            Ok(Event::Done { because: DoneBecause::Merged })
-        }
-        (Stage::PullRequestOpen { .. }, Report::PullRequestClosed) => {
-            Ok(Event::Done { because: DoneBecause::PullRequestClosed })
-        }
-        // A follow-up may be under way when a person pushes, merges or closes: they win.
+        // A person decided about the pull request. A follow-up may be under way; they win.
         (stage, report @ (Report::TakenOver | Report::Merged | Report::PullRequestClosed))
             if has_pull_request(stage) =>
         {
-            let because = match report {
-                Report::Merged => DoneBecause::Merged,
-                Report::PullRequestClosed => DoneBecause::PullRequestClosed,
-                _taken_over => DoneBecause::TakenOver,
+            let because = if report == Report::Merged {
+                DoneBecause::Merged
+            } else if report == Report::PullRequestClosed {
+                DoneBecause::PullRequestClosed
+            } else {
+                DoneBecause::TakenOver
             };
             Ok(Event::Done { because })
         }

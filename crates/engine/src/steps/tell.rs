@@ -6,16 +6,17 @@
 use contracts::channel::{ChannelError, Channels as _, News, Notice};
 use domain::{
     id::TaskId,
-    task::{Event, PauseReason, Stage, Task},
+    question::Question,
+    task::{DoneBecause, Event, PauseReason, Stage, Task},
 };
-use store::Recorded;
 
 use super::{Done, Outcome, Scene, Trouble};
 use crate::Hands;
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let until = scene.history.events.iter().take_while(|it| it.seq <= scene.lease.seq);
-    let Some((news, text)) = news(scene.lease.task, until) else { return Ok(Done::Nothing) };
+    let events: Vec<&Event> = until.map(|recorded| &recorded.event).collect();
+    let Some((news, text)) = news(scene.lease.task, &events) else { return Ok(Done::Nothing) };
     let notice = Notice { key: scene.key("tell"), to: scene.request.source.clone(), news, text };
     match scene.hands().channels().tell(&notice).await {
         Ok(()) => Ok(Done::Nothing),
@@ -28,21 +29,12 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
 }
 
 /// What there was to tell when these events had happened.
-fn news<'a>(
-    id: TaskId,
-    events: impl Iterator<Item = &'a Recorded> + Clone,
-) -> Option<(News, String)> {
-    let task = Task::replay(events.clone().map(|recorded| &recorded.event))?;
-    let asked = || {
-        events.clone().filter_map(|recorded| match &recorded.event {
-            Event::QuestionAsked { question, .. } => Some(question.clone()),
-            _other => None,
-        })
-    };
+fn news(id: TaskId, events: &[&Event]) -> Option<(News, String)> {
+    let task = Task::replay(events.iter().copied())?;
     Some(match &task.stage {
         Stage::Queued { .. } => (News::Accepted, format!("Task {id} is in the queue.")),
         Stage::AwaitingAnswer { .. } => {
-            let question = asked().last()?;
+            let question = last_question(events)?;
             let text = format!("A question before I go on: {}", question.text);
             (News::Question(question), text)
         }
@@ -65,6 +57,13 @@ fn news<'a>(
     })
 }
 
+fn last_question(events: &[&Event]) -> Option<Question> {
+    events.iter().rev().find_map(|event| {
+        let Event::QuestionAsked { question, .. } = event else { return None };
+        Some(question.clone())
+    })
+}
+
 fn paused(why: &PauseReason) -> String {
     match why {
         PauseReason::Asked { by } => format!("Paused by {by}."),
@@ -74,8 +73,7 @@ fn paused(why: &PauseReason) -> String {
     }
 }
 
-fn done(because: domain::task::DoneBecause) -> String {
-    use domain::task::DoneBecause;
+fn done(because: DoneBecause) -> String {
     match because {
         DoneBecause::Merged => "Merged. The task is done.",
         DoneBecause::PullRequestClosed => "The pull request was closed. The task is done.",

@@ -108,9 +108,9 @@ async fn tail(mut said: mpsc::Receiver<Output>) -> String {
 }
 
 fn footprint<H: Hands>(scene: &Scene<'_, H>, failing: &[String]) -> Result<Footprint, Trouble> {
-    let newest = scene.history.events.iter().rev().find_map(|recorded| match &recorded.event {
-        Event::Implemented { difference, .. } => Some(*difference),
-        _other => None,
+    let newest = scene.history.events.iter().rev().find_map(|recorded| {
+        let Event::Implemented { difference, .. } = &recorded.event else { return None };
+        Some(*difference)
     });
     let missing = || scene.failed(FailureKind::Internal, "there is no change to verify");
     Ok(Footprint::new(failing, newest.ok_or_else(missing)?))

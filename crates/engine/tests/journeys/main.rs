@@ -1,5 +1,7 @@
 //! Whole journeys of scripted tasks through the real engine and the real store.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say so")]
+
 mod stage;
 
 use domain::task::{Stage as TaskStage, Standing};

@@ -3,7 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use contracts::clock::Clock as _;
-use domain::{id::TaskId, limits::Limits, task::Task};
+use domain::{
+    id::TaskId,
+    limits::Limits,
+    task::{Standing, Task},
+};
 use engine::{Engine, Settings};
 use store::{Place, Store};
 use tempfile::TempDir;
@@ -11,50 +15,50 @@ use testkit::{clock::AnyClock, ledger::Ledger, people, world::World};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub struct Stage {
-    pub engine: Engine<World>,
-    pub ledger: Ledger,
-    pub directory: TempDir,
+pub(crate) struct Stage {
+    pub(crate) engine: Engine<World>,
+    pub(crate) ledger: Ledger,
+    _directory: TempDir,
 }
 
 /// An engine that is running; let it stop with [`Running::stop`].
-pub struct Running {
+pub(crate) struct Running {
     stop: CancellationToken,
     engine: JoinHandle<()>,
 }
 
 impl Stage {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with(AnyClock::System, World::settings("engine")).await
     }
 
-    pub async fn with(clock: AnyClock, settings: Settings) -> Self {
+    pub(crate) async fn with(clock: AnyClock, settings: Settings) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let place = Place::new(directory.path().join("data"));
         let store = Arc::new(store::open(&place.sqlite_url(), &place).await.unwrap());
         let ledger = Ledger::open(directory.path().join("outside")).unwrap();
         let world = Arc::new(World::new(ledger.clone(), clock));
-        Self { engine: Engine::new(store, world, settings), ledger, directory }
+        Self { engine: Engine::new(store, world, settings), ledger, _directory: directory }
     }
 
-    pub fn store(&self) -> &Arc<Store> {
+    pub(crate) fn store(&self) -> &Arc<Store> {
         self.engine.store()
     }
 
-    pub async fn submit(&self, text: &str) -> TaskId {
+    pub(crate) async fn submit(&self, text: &str) -> TaskId {
         let request = testkit::request("acme/web", text).unwrap();
         self.engine.submit(request, Limits::default()).await.unwrap()
     }
 
-    #[allow(clippy::disallowed_methods, reason = "`Running::stop` waits for it")]
-    pub fn run(&self) -> Running {
+    #[expect(clippy::disallowed_methods, reason = "`Running::stop` waits for it")]
+    pub(crate) fn run(&self) -> Running {
         let stop = CancellationToken::new();
         let (engine, token) = (self.engine.clone(), stop.clone());
         Running { stop, engine: tokio::spawn(async move { engine.run(token).await }) }
     }
 
     /// Runs the engine, and people who decide, until `task` stands where `enough` says.
-    pub async fn play_until(&self, task: TaskId, enough: impl Fn(&Task) -> bool) -> Task {
+    pub(crate) async fn play_until(&self, task: TaskId, enough: impl Fn(&Task) -> bool) -> Task {
         let running = self.run();
         let stop = CancellationToken::new();
         let deciding = people::decide_until(&self.engine, &AnyClock::System, stop.clone());
@@ -69,11 +73,13 @@ impl Stage {
     }
 
     /// Waits until `task` stands where `enough` says; fails after a while.
-    pub async fn wait_until(&self, task: TaskId, enough: impl Fn(&Task) -> bool) -> Task {
+    pub(crate) async fn wait_until(&self, task: TaskId, enough: impl Fn(&Task) -> bool) -> Task {
         let mut last = None;
         for _ in 0..1_500 {
             let found = self.store().history(task).await.unwrap().task().unwrap();
-            if enough(&found) {
+            let settled = found.stage.standing() != Standing::Over
+                || self.store().pending(task).await.unwrap().is_empty();
+            if enough(&found) && settled {
                 return found;
             }
             last = Some(found);
@@ -84,7 +90,7 @@ impl Stage {
     }
 
     /// The kinds of the events of `task`, in order, one per line.
-    pub async fn told(&self, task: TaskId) -> String {
+    pub(crate) async fn told(&self, task: TaskId) -> String {
         let history = self.store().history(task).await.unwrap();
         let kinds: Vec<&str> = history.events.iter().map(|it| it.event.kind()).collect();
         kinds.join("\n")
@@ -92,7 +98,7 @@ impl Stage {
 }
 
 impl Running {
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.engine.await.unwrap();
     }

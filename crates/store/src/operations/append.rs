@@ -103,7 +103,7 @@ impl Append {
         if moved {
             supersede(connection, self.task, self.at).await?;
         }
-        for due in due(now.task.as_ref(), event, &after) {
+        for due in due(now.task.as_ref(), &after) {
             self.insert_due(connection, seq, due).await?;
         }
         projection::update(connection, self.task, seq, now.task.as_ref(), &after, self.at).await?;

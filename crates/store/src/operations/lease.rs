@@ -82,6 +82,21 @@ impl Operation for PutBack {
     }
 }
 
+/// A driver starts anew under its old name: what it held before, it holds no longer.
+#[derive(Debug, Clone)]
+pub(crate) struct LetGo {
+    pub(crate) holder: String,
+}
+
+impl Operation for LetGo {
+    type Output = u64;
+
+    async fn run(&self, connection: &mut Connection<'_>) -> Result<u64, StoreError> {
+        let sql = "UPDATE outbox SET lease_until = 0 WHERE holder = $1 AND lease_until > 0";
+        connection.execute(sql, &[Value::Text(&self.holder)]).await
+    }
+}
+
 /// Takes the row of a step whose outcome is being written. A step that was told to stop has no say.
 pub(crate) async fn remove(
     connection: &mut Connection<'_>,

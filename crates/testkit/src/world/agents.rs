@@ -32,6 +32,7 @@ impl ScriptedAgents {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn busy(error: std::io::Error) -> AgentError {
     AgentError::Busy { reason: error.to_string() }
 }

@@ -15,6 +15,7 @@ impl ScriptedChannels {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn busy(error: std::io::Error) -> ChannelError {
     ChannelError::Busy { reason: error.to_string() }
 }

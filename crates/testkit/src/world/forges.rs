@@ -35,6 +35,7 @@ impl ScriptedForges {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn busy(error: std::io::Error) -> ForgeError {
     ForgeError::Busy { reason: error.to_string() }
 }
@@ -67,9 +68,7 @@ impl Forges for ScriptedForges {
         let number = changes.iter().filter(|name| **name <= this).count();
         let commit = commit(&key.to_string())?;
         let text = self.ledger.read("script", &key.task.to_string()).unwrap_or_default();
-        self.ledger
-            .once("commit", commit.as_str(), &format!("{number} {text}"))
-            .map_err(busy)?;
+        self.ledger.once("commit", commit.as_str(), &format!("{number} {text}")).map_err(busy)?;
         let mut paths = vec!["src/login.rs".to_owned()];
         if Script::parse(&text).strays {
             paths.push("secret/key".to_owned());
@@ -81,12 +80,11 @@ impl Forges for ScriptedForges {
         self.ledger.called(&format!("deliver {key}")).map_err(busy)?;
         self.be_busy(key)?;
         let branch = format!("{}/{}", delivery.repository, delivery.branch);
-        let number = match self.ledger.read("pull", &branch) {
-            Some(known) => known,
-            None => {
-                let number = self.next_number()?;
-                self.ledger.once("pull", &branch, &number).map_err(busy)?
-            }
+        let number = if let Some(known) = self.ledger.read("pull", &branch) {
+            known
+        } else {
+            let number = self.next_number()?;
+            self.ledger.once("pull", &branch, &number).map_err(busy)?
         };
         self.ledger.once("push", &format!("{branch}@{}", delivery.commit), "").map_err(busy)?;
         let number = PullRequestNumber(number.parse().unwrap_or_default());

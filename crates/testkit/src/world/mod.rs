@@ -56,7 +56,7 @@ impl World {
             checks: vec![Check {
                 name: "tests".to_owned(),
                 command: "make test".to_owned(),
-                limit: Duration::from_secs(60),
+                limit: Duration::from_mins(1),
             }],
             ..Settings::default()
         }

@@ -84,6 +84,7 @@ impl std::fmt::Display for Record {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn busy(error: std::io::Error) -> SandboxError {
     SandboxError::Busy { reason: error.to_string() }
 }

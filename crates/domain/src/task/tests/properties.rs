@@ -187,7 +187,7 @@ proptest! {
                 None => Task::replay([event]).unwrap(),
                 Some(task) => task.clone().after(event),
             };
-            let due = due(before.as_ref(), event, &after);
+            let due = due(before.as_ref(), &after);
             let moved = before.as_ref().is_none_or(|task| task.stage != after.stage);
             let works = due.iter().filter(|it| it.step.lane() == Lane::Work).count();
             let timed = due.iter().any(|it| matches!(it.step, Step::TimeUp(TimeUp::Phase(_))));

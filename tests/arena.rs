@@ -1,0 +1,115 @@
+//! A database and an outside that survive every process that plays on them.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::bail;
+use domain::{id::TaskId, limits::Limits, task::Standing};
+use engine::Engine;
+use store::{Place, Store};
+use tempfile::TempDir;
+use testkit::{
+    clock::AnyClock,
+    inspect::{Verdict, inspect},
+    ledger::Ledger,
+    world::World,
+};
+
+/// Which database the arena stands on.
+#[derive(Debug, Clone)]
+pub enum Ground {
+    Sqlite,
+    /// The address of an empty database.
+    Postgres(String),
+}
+
+#[derive(Debug)]
+pub struct Arena {
+    directory: TempDir,
+    url: String,
+    /// For looking and submitting. It drives nothing.
+    pub engine: Engine<World>,
+}
+
+impl Arena {
+    pub async fn new(ground: Ground) -> anyhow::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("lamp-arena-").tempdir_in(quick())?;
+        let place = Place::new(directory.path().join("data"));
+        let url = match ground {
+            Ground::Sqlite => place.sqlite_url(),
+            Ground::Postgres(url) => url,
+        };
+        let store = Arc::new(store::open(&url, &place).await?);
+        let world = World::new(Ledger::open(directory.path().join("outside"))?, AnyClock::System);
+        let engine = Engine::new(store, Arc::new(world), World::settings("onlooker"));
+        Ok(Self { directory, url, engine })
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn store(&self) -> &Store {
+        self.engine.store()
+    }
+
+    pub fn ledger(&self) -> anyhow::Result<Ledger> {
+        Ok(Ledger::open(self.directory.path().join("outside"))?)
+    }
+
+    pub async fn submit(&self, number: usize, script: &str) -> anyhow::Result<TaskId> {
+        // A few repositories, so that the fair queue has something to be fair about.
+        let request = testkit::request(&format!("acme/web-{}", number % 7), script)?;
+        Ok(self.engine.submit(request, Limits::default()).await?)
+    }
+
+    /// How many of `tasks` have ended and left nothing to do.
+    pub async fn settled(&self, tasks: &[TaskId]) -> anyhow::Result<usize> {
+        let mut count = 0;
+        for task in tasks {
+            let over = self.store().history(*task).await?.task();
+            let over = over.is_some_and(|task| task.stage.standing() == Standing::Over);
+            count += usize::from(over && self.store().pending(*task).await?.is_empty());
+        }
+        Ok(count)
+    }
+
+    /// Waits until all of `tasks` are settled.
+    pub async fn wait(&self, tasks: &[TaskId], at_most: Duration) -> anyhow::Result<()> {
+        let deadline = Instant::now() + at_most;
+        loop {
+            let settled = self.settled(tasks).await?;
+            if settled == tasks.len() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                bail!("only {settled} of {} tasks came to their end in time", tasks.len());
+            }
+            pause(Duration::from_millis(20)).await;
+        }
+    }
+
+    pub async fn inspect(&self, tasks: &[TaskId]) -> anyhow::Result<Verdict> {
+        self.store().verify_audit().await?;
+        inspect(self.store(), &self.ledger()?, tasks).await
+    }
+}
+
+/// Looks away for a moment. These tests watch other processes, which no clock of ours can move.
+#[expect(clippy::disallowed_methods, reason = "other processes have their own clock")]
+pub async fn pause(time: Duration) {
+    tokio::time::sleep(time).await;
+}
+
+/// Thousands of small files are quicker in memory, where there is some.
+fn quick() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { PathBuf::from("/tmp") }
+}
