@@ -1,1 +1,64 @@
-//! How fast it is.
+//! How fast it is, on the machine that asks.
+//!
+//! ```text
+//!  all.rs ──▶ append · steps · lists · replay · waiting ──▶ report (a line per figure, PASS or MISS)
+//!                  │ beside: alternatives (what one would write instead)
+//!                  └ lives: the events of tasks, made up but whole
+//! ```
+//!
+//! Every measure takes a [`Bench`] and adds figures to its [`report::Report`]. Nothing here is
+//! compared with yesterday: machines differ, so a figure stands beside the same work done otherwise in
+//! the same run, and beside the number that we promise (docs/SPECIFICATION.md).
+
+pub mod alternatives;
+pub mod append;
+pub mod lists;
+pub mod lives;
+pub mod machine;
+pub mod replay;
+pub mod report;
+pub mod spread;
+pub mod steps;
+pub mod waiting;
+
+use std::path::PathBuf;
+
+use report::Report;
+use store::{Place, Store};
+use tempfile::TempDir;
+
+/// What every measure needs: where to put files, and where to tell.
+#[derive(Debug)]
+pub struct Bench {
+    pub report: Report,
+    /// A directory on a real disk: what is measured here includes its flushes.
+    pub disk: PathBuf,
+}
+
+/// A store in a directory of its own, gone with it.
+#[derive(Debug)]
+pub struct Bed {
+    pub store: std::sync::Arc<Store>,
+    pub place: Place,
+    _directory: TempDir,
+}
+
+impl Bench {
+    pub fn directory(&self) -> std::io::Result<TempDir> {
+        tempfile::Builder::new().prefix("bench-").tempdir_in(&self.disk)
+    }
+
+    pub async fn sqlite(&self) -> anyhow::Result<Bed> {
+        let directory = self.directory()?;
+        let place = Place::new(directory.path());
+        let store = store::open(&place.sqlite_url(), &place).await?;
+        Ok(Bed { store: store.into(), place, _directory: directory })
+    }
+
+    pub async fn postgres(&self, url: &str) -> anyhow::Result<Bed> {
+        let directory = self.directory()?;
+        let place = Place::new(directory.path());
+        let store = store::open(url, &place).await?;
+        Ok(Bed { store: store.into(), place, _directory: directory })
+    }
+}

@@ -1,0 +1,106 @@
+//! `make bench`: measures everything, in a few minutes, and says what it found.
+//!
+//! With `--check` it fails when a promised number is missed; otherwise a miss is only told, because a
+//! busy machine is no bug. `--only NAME` measures one thing.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
+
+use anyhow::{Context as _, bail};
+use benches::{Bench, append, lists, machine, replay, report::Report, steps, waiting};
+
+const USAGE: &str =
+    "usage: cargo bench -p benches -- [--check] [--only append|steps|lists|replay|waiting]";
+const MEASURES: [&str; 5] = ["append", "steps", "lists", "replay", "waiting"];
+
+/// What was asked for.
+enum Wanted {
+    Measures {
+        only: Option<String>,
+        misses: Misses,
+    },
+    /// Be the engine whose memory another run of this program measures.
+    Engine(PathBuf),
+    /// A test runner wants to know the tests: there are none.
+    List,
+}
+
+/// What a missed number means.
+enum Misses {
+    Told,
+    Fail,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let wanted = wanted(std::env::args().skip(1))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match wanted {
+        Wanted::List => Ok(ExitCode::SUCCESS),
+        Wanted::Engine(directory) => {
+            let said = runtime.block_on(waiting::engine_in(directory))?;
+            Report::default().say(said)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Wanted::Measures { only, misses } => runtime.block_on(measure(only.as_deref(), &misses)),
+    }
+}
+
+fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted> {
+    let (mut only, mut misses) = (None, Misses::Told);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            // Cargo says so to every bench.
+            "--bench" => {}
+            "--list" => return Ok(Wanted::List),
+            "--check" => misses = Misses::Fail,
+            "--only" => {
+                let name = arguments.next().filter(|name| MEASURES.contains(&name.as_str()));
+                only = Some(name.context(USAGE)?);
+            }
+            waiting::CHILD => {
+                return Ok(Wanted::Engine(arguments.next().context(USAGE)?.into()));
+            }
+            other => bail!("`{other}` is not an option\n{USAGE}"),
+        }
+    }
+    Ok(Wanted::Measures { only, misses })
+}
+
+async fn measure(only: Option<&str>, misses: &Misses) -> anyhow::Result<ExitCode> {
+    let disk = Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned();
+    let mut bench = Bench { report: Report::default(), disk };
+    bench.report.say(machine::header())?;
+    let begun = Instant::now();
+    let is_wanted = |name: &str| only.is_none_or(|only| only == name);
+    if is_wanted("append") {
+        append::run(&mut bench).await?;
+    }
+    if is_wanted("steps") {
+        steps::run(&mut bench).await?;
+    }
+    if is_wanted("lists") {
+        lists::run(&mut bench).await?;
+    }
+    if is_wanted("replay") {
+        replay::run(&mut bench).await?;
+    }
+    if is_wanted("waiting") {
+        waiting::run(&mut bench).await?;
+    }
+    let report = &mut bench.report;
+    let took = begun.elapsed().as_secs();
+    report.say(format_args!("\nload     {} after; took {took} s", machine::load()))?;
+    let (names, promised) = (report.missed().join(", "), report.promised());
+    if names.is_empty() {
+        report.say(format_args!("All {promised} promised numbers are kept."))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    report.say(format_args!("MISSED: {names}."))?;
+    match misses {
+        Misses::Told => Ok(ExitCode::SUCCESS),
+        Misses::Fail => Ok(ExitCode::FAILURE),
+    }
+}
