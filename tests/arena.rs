@@ -36,7 +36,12 @@ pub struct Arena {
 
 impl Arena {
     pub async fn new(ground: Ground) -> anyhow::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("lamp-arena-").tempdir_in(quick())?;
+        Self::within(&quick(), ground).await
+    }
+
+    /// An arena on a file system of the caller's choice.
+    pub async fn within(parent: &Path, ground: Ground) -> anyhow::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("lamp-arena-").tempdir_in(parent)?;
         let place = Place::new(directory.path().join("data"));
         let url = match ground {
             Ground::Sqlite => place.sqlite_url(),
@@ -84,16 +89,17 @@ impl Arena {
     /// Waits until all of `tasks` are settled.
     pub async fn wait(&self, tasks: &[TaskId], at_most: Duration) -> anyhow::Result<()> {
         let deadline = Instant::now() + at_most;
-        loop {
-            let settled = self.settled(tasks).await?;
-            if settled == tasks.len() {
-                return Ok(());
+        for task in tasks {
+            while self.settled(&[*task]).await? == 0 {
+                if Instant::now() > deadline {
+                    let stage = self.store().task(*task).await?.map(|view| view.stage);
+                    let pending = self.store().pending(*task).await?;
+                    bail!("{task} did not come to its end in time: {stage:?}, {pending:?}");
+                }
+                pause(Duration::from_millis(20)).await;
             }
-            if Instant::now() > deadline {
-                bail!("only {settled} of {} tasks came to their end in time", tasks.len());
-            }
-            pause(Duration::from_millis(20)).await;
         }
+        Ok(())
     }
 
     pub async fn inspect(&self, tasks: &[TaskId]) -> anyhow::Result<Verdict> {

@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say so")]
 
 mod between_events;
-mod clocks;
+mod full_disk;
 mod two_engines;
 
 use std::path::PathBuf;

@@ -80,8 +80,3 @@ async fn when_the_database_crashes_and_comes_back_both_engines_go_on() {
     check(&arena, &tasks).await;
     assert!(one.is_running().unwrap() && two.is_running().unwrap(), "no engine gave up");
 }
-
-#[tokio::test]
-async fn an_engine_with_a_full_disk_waits_and_goes_on_when_there_is_room() {
-    crate::clocks::full_disk().await;
-}

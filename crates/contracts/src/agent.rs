@@ -28,6 +28,10 @@ pub trait Agents: Send + Sync + 'static {
         words: mpsc::Receiver<Words>,
         events: mpsc::Sender<AgentEvent>,
     ) -> impl Future<Output = Result<Outcome, AgentError>> + Send;
+
+    /// What the models have cost `task` so far, as metered outside the sandbox. Never decreases, so
+    /// that whoever crashed while writing it down can ask again; runs that were stopped count too.
+    fn bill(&self, task: TaskId) -> impl Future<Output = Result<Cost, AgentError>> + Send;
 }
 
 /// What the agent is to do.
@@ -95,7 +99,6 @@ pub enum ToolStatus {
 pub struct Outcome {
     pub answer: Answer,
     pub session: Option<String>,
-    pub cost: Cost,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -26,14 +26,16 @@ impl Cost {
         network_bytes: 0,
     };
 
-    /// What a sandbox's meters have counted beyond `before`. Money and tokens are counted elsewhere.
+    /// What a meter has counted beyond `before`.
     #[must_use]
-    pub const fn metered_since(self, before: Self) -> Self {
+    pub const fn since(self, before: Self) -> Self {
         Self {
+            money: self.money.minus(before.money),
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
             cpu_millis: self.cpu_millis.saturating_sub(before.cpu_millis),
             memory_mib_seconds: self.memory_mib_seconds.saturating_sub(before.memory_mib_seconds),
             network_bytes: self.network_bytes.saturating_sub(before.network_bytes),
-            ..Self::ZERO
         }
     }
 }

@@ -9,7 +9,7 @@ use domain::{
 };
 use store::Store;
 
-use crate::ledger::Ledger;
+use crate::{ledger::Ledger, world::PRICE};
 
 /// The three numbers that must be zero, with what they count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,26 +52,43 @@ impl fmt::Display for Verdict {
 /// Compares what the store remembers with what the outside has seen.
 pub async fn inspect(store: &Store, ledger: &Ledger, tasks: &[TaskId]) -> anyhow::Result<Verdict> {
     let mut verdict = Verdict { tasks: tasks.len(), ..Verdict::default() };
-    let told = ledger.names("told")?;
-    let charges = ledger.names("charge")?;
-    let pulls = ledger.names("pull")?;
+    let last_words = last_words(ledger)?;
+    let pulls = count_by(ledger.names("pull")?.iter().filter_map(|name| name.rsplit('|').next()));
     for task in tasks {
+        let name = task.to_string();
         let outside = Outside {
-            last_words: count_last_words(ledger, &told, *task),
-            charges: charges.iter().filter(|name| name.starts_with(&format!("{task}|"))).count(),
-            pulls: pulls.iter().filter(|name| name.ends_with(&task.to_string())).count(),
+            last_words: last_words.get(&name).copied().unwrap_or_default(),
+            charges: ledger.names(&format!("charge-{task}"))?.len(),
+            pulls: pulls.get(&name).copied().unwrap_or_default(),
         };
         inspect_one(store, *task, &outside, &mut verdict).await?;
     }
     for name in ledger.names("sandbox")? {
         verdict.orphans.push(format!("sandbox {name}"));
     }
-    let mut calls: BTreeMap<String, usize> = BTreeMap::new();
-    for call in ledger.calls()? {
-        *calls.entry(call).or_default() += 1;
-    }
+    let calls = ledger.calls()?;
+    let calls = count_by(calls.iter().map(String::as_str));
     verdict.repeated_calls = calls.values().map(|count| count - 1).sum();
     Ok(verdict)
+}
+
+fn count_by<'a>(names: impl Iterator<Item = &'a str>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for name in names {
+        *counts.entry(name.to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+/// How often the end of each task was told.
+fn last_words(ledger: &Ledger) -> anyhow::Result<BTreeMap<String, usize>> {
+    let last = ["task.completed", "task.failed", "task.cancelled"];
+    let told = ledger.names("told")?;
+    let is_last = |name: &&String| {
+        let news = ledger.read("told", name).unwrap_or_default();
+        last.iter().any(|name| news.starts_with(name))
+    };
+    Ok(count_by(told.iter().filter(is_last).filter_map(|name| name.split('|').next())))
 }
 
 struct Outside {
@@ -109,7 +126,7 @@ async fn inspect_one(
     if outside.last_words == 0 {
         lose("nobody was told how it ended".to_owned());
     }
-    let expected = Money::from_micros(1_000 * outside.charges as u64);
+    let expected = Money::from_micros(PRICE * outside.charges as u64);
     if task.spent.money < expected {
         lose(format!("{} spent, {} written down", expected, task.spent.money));
     }
@@ -145,13 +162,4 @@ async fn inspect_one(
 
 fn count(history: &store::History, is: impl Fn(&Event) -> bool) -> usize {
     history.events.iter().filter(|recorded| is(&recorded.event)).count()
-}
-
-fn count_last_words(ledger: &Ledger, told: &[String], task: TaskId) -> usize {
-    let of_task = told.iter().filter(|name| name.starts_with(&format!("{task}|")));
-    let last = ["task.completed", "task.failed", "task.cancelled"];
-    of_task
-        .filter_map(|name| ledger.read("told", name))
-        .filter(|news| last.iter().any(|name| news.starts_with(name)))
-        .count()
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{agent::AgentName, id::SandboxId, money::Money};
+use domain::{agent::AgentName, cost::Cost, id::SandboxId, money::Money};
 use tokio::sync::mpsc;
 
 use super::{Kept, TASK, keep, key, succeed};
@@ -26,6 +26,7 @@ pub async fn kept(agents: &impl Agents, agent: AgentName, sandbox: SandboxId) ->
         "research ends in notes or a question",
         matches!(first, Answer::Notes(_) | Answer::Question { .. }),
     )?;
+    let bill = succeed("a task has a bill", agents.bill(TASK).await)?;
     let again = answer(agents, run(1, Mode::Research)).await?;
     keep("a repeated key gets the first answer", first == again)?;
     let plan = answer(agents, run(2, Mode::Plan)).await?;
@@ -34,7 +35,9 @@ pub async fn kept(agents: &impl Agents, agent: AgentName, sandbox: SandboxId) ->
         matches!(plan, Answer::Plan(_) | Answer::Question { .. }),
     )?;
     let review = answer(agents, run(3, Mode::Review)).await?;
-    keep("a review ends in findings", matches!(review, Answer::Review(_)))
+    keep("a review ends in findings", matches!(review, Answer::Review(_)))?;
+    let later = succeed("a task has a bill", agents.bill(TASK).await)?;
+    keep("a bill never decreases", bill.since(later) == Cost::ZERO)
 }
 
 async fn answer(agents: &impl Agents, run: Run) -> Result<Answer, super::Broken> {

@@ -92,26 +92,33 @@ async fn pass_on_words<H: Hands>(scene: &Scene<'_, H>, words: mpsc::Sender<Words
     }
 }
 
-/// What an agent's question, and every other answer, adds to the outcome.
+/// An agent's question, as a report.
 pub(super) fn asked<H: Hands>(
     scene: &Scene<'_, H>,
     text: String,
     choices: Vec<String>,
     session: Option<String>,
-    cost: Cost,
-) -> Done {
+) -> Report {
     let id = QuestionId::from_u128(stable_number(scene.key("question")));
-    let question = Question { id, text, choices };
-    charged(scene, Report::Asked { question, session }, cost)
+    Report::Asked { question: Question { id, text, choices }, session }
 }
 
 /// The outcome first, the bill after it: work that was paid for is never lost to the budget.
-pub(super) fn charged<H: Hands>(scene: &Scene<'_, H>, report: Report, cost: Cost) -> Done {
+///
+/// The bill is what the meter says beyond what was written down before, so it also covers runs that
+/// were stopped, and a repeat writes it once.
+pub(super) async fn charged<H: Hands>(
+    scene: &Scene<'_, H>,
+    report: Report,
+) -> Result<Done, Trouble> {
+    let bill = scene.hands().agents().bill(scene.lease.task).await;
+    let bill = bill.map_err(|error| trouble(scene, error))?;
     let mut reports = vec![report];
+    let cost = bill.since(scene.task.spent);
     if cost != Cost::ZERO {
         reports.push(Report::Charged { phase: scene.phase(), cost });
     }
-    Done::Reports(reports)
+    Ok(Done::Reports(reports))
 }
 
 /// An answer that does not fit the mode.

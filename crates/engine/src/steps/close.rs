@@ -3,7 +3,7 @@
 //! Never given up. The bill is what the meters say less what was written down before, so a repeat
 //! writes it once.
 
-use contracts::{sandbox::Sandboxes as _, secret::SecretSource as _};
+use contracts::{agent::Agents as _, sandbox::Sandboxes as _, secret::SecretSource as _};
 use domain::{cost::Cost, phase::Phase, task::Report};
 
 use super::{Done, Outcome, Scene, Trouble};
@@ -18,8 +18,10 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     for one in listed.iter().filter(|one| one.owner == scene.lease.task) {
         sandboxes.destroy(one.id).await.map_err(|error| busy(error.to_string()))?;
     }
-    let bill = sandboxes.bill(scene.lease.task).await.map_err(|error| busy(error.to_string()))?;
-    let cost = bill.metered_since(scene.task.spent);
+    let used = sandboxes.bill(scene.lease.task).await.map_err(|error| busy(error.to_string()))?;
+    let asked = scene.hands().agents().bill(scene.lease.task).await;
+    let bill = used + asked.map_err(|error| busy(error.to_string()))?;
+    let cost = bill.since(scene.task.spent);
     if cost == Cost::ZERO {
         return Ok(Done::Nothing);
     }

@@ -18,9 +18,11 @@ use crate::Hands;
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let sandbox = scene.workspace()?;
     let outcome = agent::run(scene, Mode::Implement, sandbox, Memory::Continued).await?;
-    let (session, cost) = (outcome.session, outcome.cost);
+    let session = outcome.session;
     match outcome.answer {
-        Answer::Question { text, choices } => Ok(agent::asked(scene, text, choices, session, cost)),
+        Answer::Question { text, choices } => {
+            agent::charged(scene, agent::asked(scene, text, choices, session)).await
+        }
         Answer::Change => {
             let forges = scene.hands().forges();
             let taken = forges.take_change(scene.key("change"), sandbox, scene.repository()?).await;
@@ -28,7 +30,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
             stays_within_conditions(scene, &change)?;
             let Change { commit, difference, .. } = change;
             let report = Report::Implemented { commit, difference, session };
-            Ok(agent::charged(scene, report, cost))
+            agent::charged(scene, report).await
         }
         other @ (Answer::Notes(_) | Answer::Plan(_) | Answer::Review(_)) => {
             Err(agent::unexpected(scene, &other))

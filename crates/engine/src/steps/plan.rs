@@ -11,12 +11,12 @@ use crate::Hands;
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let outcome = agent::run(scene, Mode::Plan, scene.workspace()?, Memory::Continued).await?;
-    let (session, cost) = (outcome.session, outcome.cost);
+    let session = outcome.session;
     match outcome.answer {
-        Answer::Question { text, choices } => Ok(agent::asked(scene, text, choices, session, cost)),
-        Answer::Plan(plan) => {
-            Ok(agent::charged(scene, Report::PlanWritten { plan, session }, cost))
+        Answer::Question { text, choices } => {
+            agent::charged(scene, agent::asked(scene, text, choices, session)).await
         }
+        Answer::Plan(plan) => agent::charged(scene, Report::PlanWritten { plan, session }).await,
         other @ (Answer::Notes(_) | Answer::Change | Answer::Review(_)) => {
             Err(agent::unexpected(scene, &other))
         }

@@ -11,12 +11,14 @@ use crate::Hands;
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let outcome = agent::run(scene, Mode::Research, scene.workspace()?, Memory::Continued).await?;
-    let (session, cost) = (outcome.session, outcome.cost);
+    let session = outcome.session;
     match outcome.answer {
-        Answer::Question { text, choices } => Ok(agent::asked(scene, text, choices, session, cost)),
+        Answer::Question { text, choices } => {
+            agent::charged(scene, agent::asked(scene, text, choices, session)).await
+        }
         Answer::Notes(notes) => {
             let notes = scene.keep(&notes)?;
-            Ok(agent::charged(scene, Report::Researched { notes, session }, cost))
+            agent::charged(scene, Report::Researched { notes, session }).await
         }
         other @ (Answer::Plan(_) | Answer::Change | Answer::Review(_)) => {
             Err(agent::unexpected(scene, &other))

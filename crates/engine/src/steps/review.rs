@@ -22,7 +22,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let sandbox = scene.side_sandbox("review");
     side::open(scene, sandbox, Purpose::Research, commit).await?;
     let reviewed = agent::run(scene, Mode::Review, sandbox, Memory::Fresh).await;
-    let Reviewed { answer, cost, .. } = side::close(scene, sandbox, reviewed).await?;
+    let Reviewed { answer, .. } = side::close(scene, sandbox, reviewed).await?;
     let findings = match answer {
         Answer::Review(findings) => findings,
         other @ (Answer::Question { .. } | Answer::Notes(_) | Answer::Plan(_) | Answer::Change) => {
@@ -44,5 +44,5 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     } else {
         Report::ReviewFoundFaults { evidence }
     };
-    Ok(agent::charged(scene, report, cost))
+    agent::charged(scene, report).await
 }

@@ -1,24 +1,26 @@
 //! A small stage on which the tests of this room play: a store, a scripted world, and an engine.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use contracts::clock::Clock as _;
 use domain::{
+    approval::Conditions,
     id::TaskId,
     limits::Limits,
-    task::{Standing, Task},
+    plan::PlanHash,
+    task::{Ask, Report, Resting, Stage as TaskStage, Standing, Task},
 };
 use engine::{Engine, Settings};
 use store::{Place, Store};
 use tempfile::TempDir;
-use testkit::{clock::AnyClock, ledger::Ledger, people, world::World};
+use testkit::{ann, bob, clock::AnyClock, ledger::Ledger, people, world::World};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) struct Stage {
     pub(crate) engine: Engine<World>,
     pub(crate) ledger: Ledger,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// An engine that is running; let it stop with [`Running::stop`].
@@ -38,7 +40,7 @@ impl Stage {
         let store = Arc::new(store::open(&place.sqlite_url(), &place).await.unwrap());
         let ledger = Ledger::open(directory.path().join("outside")).unwrap();
         let world = Arc::new(World::new(ledger.clone(), clock));
-        Self { engine: Engine::new(store, world, settings), ledger, _directory: directory }
+        Self { engine: Engine::new(store, world, settings), ledger, directory }
     }
 
     pub(crate) fn store(&self) -> &Arc<Store> {
@@ -95,6 +97,97 @@ impl Stage {
         let kinds: Vec<&str> = history.events.iter().map(|it| it.event.kind()).collect();
         kinds.join("\n")
     }
+}
+
+/// Small things that tests do.
+impl Stage {
+    pub(crate) async fn task(&self, task: TaskId) -> Task {
+        self.store().history(task).await.unwrap().task().unwrap()
+    }
+
+    /// What people were told about `task`, in order.
+    pub(crate) fn news(&self, task: TaskId) -> String {
+        let told = self.ledger.names("told").unwrap();
+        let mut of_task: Vec<(u64, String)> = told
+            .iter()
+            .filter(|name| name.starts_with(&task.to_string()))
+            .map(|name| {
+                let seq = name.split('|').nth(1).unwrap().parse().unwrap();
+                (seq, self.ledger.read("told", name).unwrap())
+            })
+            .collect();
+        of_task.sort();
+        of_task.into_iter().map(|(_, news)| news).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Waits until the outside was asked for something that begins like this.
+    pub(crate) async fn wait_for_call(&self, beginning: &str) {
+        self.wait_for_calls(beginning, 1).await;
+    }
+
+    pub(crate) async fn wait_for_calls(&self, beginning: &str, count: usize) {
+        for _ in 0..1_500 {
+            let calls = self.ledger.calls().unwrap();
+            if calls.iter().filter(|call| call.starts_with(beginning)).count() >= count {
+                return;
+            }
+            self.settle().await;
+        }
+        panic!("nobody called {beginning}");
+    }
+
+    /// Lets the engine do what it can do now.
+    pub(crate) async fn settle(&self) {
+        let soon = AnyClock::System.now() + Duration::from_millis(10);
+        AnyClock::System.sleep_until(soon).await;
+    }
+
+    pub(crate) async fn approve(&self, task: TaskId) {
+        let TaskStage::AwaitingApproval { plan } = self.task(task).await.stage else {
+            panic!("there is no plan")
+        };
+        self.approve_plan(task, plan).await;
+    }
+
+    pub(crate) async fn approve_paused(&self, task: TaskId) {
+        let TaskStage::Paused { at: Resting::Gate { plan }, .. } = self.task(task).await.stage
+        else {
+            panic!("there is no plan")
+        };
+        self.approve_plan(task, plan).await;
+    }
+
+    async fn approve_plan(&self, task: TaskId, plan: PlanHash) {
+        let approve = Ask::Approve { plan, conditions: Conditions::default() };
+        self.engine.ask(task, bob(), approve).await.unwrap();
+    }
+
+    pub(crate) async fn answer(&self, task: TaskId) {
+        let TaskStage::AwaitingAnswer { question, .. } = self.task(task).await.stage else {
+            panic!("there is no question")
+        };
+        let answer = Ask::Answer { question, text: "the first one".to_owned() };
+        self.engine.ask(task, ann(), answer).await.unwrap();
+    }
+
+    pub(crate) async fn merge(&self, task: TaskId) {
+        self.engine.report(task, Report::Merged).await.unwrap();
+    }
+
+    /// Every file that holds a blob.
+    pub(crate) fn blob_files(&self) -> Vec<PathBuf> {
+        let blobs = self.directory.path().join("data").join(Place::BLOBS);
+        let directories = std::fs::read_dir(blobs).unwrap().map(|entry| entry.unwrap().path());
+        directories
+            .filter(|path| path.is_dir())
+            .flat_map(|directory| std::fs::read_dir(directory).unwrap())
+            .map(|entry| entry.unwrap().path())
+            .collect()
+    }
+}
+
+pub(crate) fn is_over(task: &Task) -> bool {
+    task.stage.standing() == Standing::Over
 }
 
 impl Running {

@@ -5,12 +5,16 @@ use contracts::agent::{
 };
 use domain::{
     cost::Cost,
+    id::TaskId,
     money::Money,
     plan::{Estimate, FileChange, Plan},
 };
 use tokio::sync::mpsc;
 
 use crate::{ledger::Ledger, script::Script};
+
+/// What one run costs, in micro-dollars.
+pub const PRICE: u64 = 1_000;
 
 #[derive(Debug, Clone)]
 pub struct ScriptedAgents {
@@ -75,9 +79,18 @@ impl Agents for ScriptedAgents {
                 Answer::Review(if found { vec![finding()] } else { Vec::new() })
             }
         };
-        let cost = Cost { money: Money::from_micros(1_000), input_tokens: 10, ..Cost::ZERO };
-        self.ledger.once("charge", &run.key.to_string(), "1000").map_err(busy)?;
-        Ok(Outcome { answer, session: Some(format!("session-{}", run.task)), cost })
+        if self.ledger.read("revoked", &run.task.to_string()).is_some() {
+            return Err(AgentError::OverBudget);
+        }
+        let meter = format!("charge-{}", run.task);
+        self.ledger.once(&meter, &run.key.to_string(), "1000").map_err(busy)?;
+        Ok(Outcome { answer, session: Some(format!("session-{}", run.task)) })
+    }
+
+    async fn bill(&self, task: TaskId) -> Result<Cost, AgentError> {
+        let requests = self.ledger.names(&format!("charge-{task}")).map_err(busy)?.len() as u64;
+        let money = Money::from_micros(PRICE * requests);
+        Ok(Cost { money, input_tokens: 10 * requests, ..Cost::ZERO })
     }
 }
 

@@ -7,7 +7,7 @@ mod forges;
 mod sandboxes;
 mod secrets;
 
-pub use agents::ScriptedAgents;
+pub use agents::{PRICE, ScriptedAgents};
 pub use channels::ScriptedChannels;
 pub use forges::ScriptedForges;
 pub use sandboxes::ScriptedSandboxes;

@@ -107,8 +107,8 @@ impl Sandboxes for ScriptedSandboxes {
         let record =
             Record { owner: spec.owner, state: State::Open, commit: commit.unwrap_or_default() };
         self.write(spec.id, &record)?;
-        let meter = format!("{}/{}", spec.owner, spec.id);
-        self.ledger.once("meter", &meter, "100").map_err(busy)?;
+        let meter = format!("meter-{}", spec.owner);
+        self.ledger.once(&meter, &spec.id.to_string(), "100").map_err(busy)?;
         // Destroyed while it was being opened: then it goes again at once.
         if self.is_destroyed(spec.id) {
             self.ledger.remove("sandbox", &spec.id.to_string()).map_err(busy)?;
@@ -152,10 +152,8 @@ impl Sandboxes for ScriptedSandboxes {
     }
 
     async fn bill(&self, owner: TaskId) -> Result<Cost, SandboxError> {
-        let prefix = format!("{owner}|");
-        let meters = self.ledger.names("meter").map_err(busy)?;
-        let count = meters.iter().filter(|name| name.starts_with(&prefix)).count();
-        Ok(Cost { cpu_millis: 100 * count as u64, ..Cost::ZERO })
+        let meters = self.ledger.names(&format!("meter-{owner}")).map_err(busy)?;
+        Ok(Cost { cpu_millis: 100 * meters.len() as u64, ..Cost::ZERO })
     }
 
     async fn list(&self) -> Result<Vec<Listed>, SandboxError> {

@@ -1,0 +1,119 @@
+//! Timers, on a clock that the test moves; and clocks that jump (RE2).
+
+use std::time::Duration;
+
+use contracts::clock::Clock as _;
+use domain::{
+    task::{Stage as TaskStage, Task, Work},
+    time::Timestamp,
+};
+use testkit::{
+    clock::{AnyClock, ManualClock},
+    world::World,
+};
+
+use crate::stage::{Stage, is_over};
+
+async fn stage_with_clock() -> (Stage, ManualClock) {
+    let clock = ManualClock::starting_at(Timestamp::from_millis(1_700_000_000_000));
+    let stage = Stage::with(AnyClock::Manual(clock.clone()), World::settings("engine")).await;
+    (stage, clock)
+}
+
+fn waits_for_approval(task: &Task) -> bool {
+    matches!(task.stage, TaskStage::AwaitingApproval { .. })
+}
+
+fn is_paused(task: &Task) -> bool {
+    matches!(task.stage, TaskStage::Paused { .. })
+}
+
+#[tokio::test]
+async fn an_approval_that_does_not_come_in_time_pauses_the_task_without_cost() {
+    let (stage, clock) = stage_with_clock().await;
+    let task = stage.submit("fix it").await;
+    let running = stage.run();
+    stage.wait_until(task, waits_for_approval).await;
+    stage.wait_for_call("rest ").await;
+    clock.advance(Duration::from_hours(23));
+    stage.settle().await;
+    assert!(waits_for_approval(&stage.task(task).await), "it still has an hour");
+    clock.advance(Duration::from_hours(2));
+    stage.wait_until(task, is_paused).await;
+    let view = stage.store().task(task).await.unwrap().unwrap();
+    assert_eq!(view.failure.as_deref(), Some("approval_timeout"));
+    stage.approve_paused(task).await;
+    stage.wait_until(task, |it| matches!(it.stage, TaskStage::PullRequestOpen { .. })).await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_phase_that_takes_too_long_is_stopped() {
+    let (stage, clock) = stage_with_clock().await;
+    let task = stage.submit("endless").await;
+    let running = stage.run();
+    stage.wait_until(task, |it| it.stage == TaskStage::Working(Work::Research)).await;
+    stage.wait_for_call("agent Research").await;
+    clock.advance(Duration::from_mins(31));
+    stage.wait_until(task, is_paused).await;
+    let view = stage.store().task(task).await.unwrap().unwrap();
+    assert_eq!(view.failure.as_deref(), Some("time_limit"));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_restart_does_not_give_a_phase_its_time_again() {
+    let (stage, clock) = stage_with_clock().await;
+    let task = stage.submit("endless").await;
+    let running = stage.run();
+    stage.wait_for_call("agent Research").await;
+    running.stop().await;
+    clock.advance(Duration::from_mins(31));
+    let running = stage.run();
+    stage.wait_until(task, is_paused).await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_back_a_day_stops_nobody() {
+    let (stage, clock) = stage_with_clock().await;
+    let task = stage.submit("question").await;
+    let running = stage.run();
+    stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingAnswer { .. })).await;
+    let before = clock.now();
+    clock.jump_to(Timestamp::from_millis(before.as_millis() - 24 * 60 * 60 * 1_000));
+    stage.answer(task).await;
+    // What was due by the old clock becomes due again when it catches up.
+    let ticking = async {
+        loop {
+            clock.advance(Duration::from_mins(10));
+            stage.settle().await;
+        }
+    };
+    tokio::select! {
+        _reached = stage.wait_until(task, waits_for_approval) => {}
+        () = ticking => {}
+    }
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_makes_no_step_happen_twice() {
+    let (stage, clock) = stage_with_clock().await;
+    let task = stage.submit("red 1").await;
+    let running = stage.run();
+    stage.wait_until(task, waits_for_approval).await;
+    stage.approve(task).await;
+    let jumping = async {
+        for _ in 0..200 {
+            clock.advance(Duration::from_secs(7));
+            stage.settle().await;
+        }
+    };
+    let open = |it: &Task| matches!(it.stage, TaskStage::PullRequestOpen { .. });
+    let (_reached, ()) = tokio::join!(stage.wait_until(task, open), jumping);
+    stage.merge(task).await;
+    stage.wait_until(task, is_over).await;
+    running.stop().await;
+    assert_eq!(stage.ledger.names("pull").unwrap().len(), 1);
+}

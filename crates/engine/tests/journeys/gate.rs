@@ -1,0 +1,95 @@
+//! The gate, from outside the rules: refusals reach the person, and the audit log (GA1, GA3, GA5).
+
+use domain::{
+    approval::Conditions,
+    plan::PlanHash,
+    task::{Ask, Report, Stage as TaskStage},
+};
+use testkit::{ann, bob};
+
+use crate::stage::Stage;
+
+async fn at_the_gate(stage: &Stage, script: &str) -> (domain::id::TaskId, PlanHash) {
+    let task = stage.submit(script).await;
+    let running = stage.run();
+    let waiting =
+        stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingApproval { .. })).await;
+    running.stop().await;
+    let TaskStage::AwaitingApproval { plan } = waiting.stage else { unreachable!() };
+    (task, plan)
+}
+
+const NONE: Conditions =
+    Conditions { paths: None, hosts: None, commands: None, budget: None, time: None };
+
+#[tokio::test]
+async fn nothing_that_a_step_could_report_passes_the_gate() {
+    let stage = Stage::new().await;
+    let (task, _plan) = at_the_gate(&stage, "fix it").await;
+    let commit = "a".repeat(40).parse().unwrap();
+    let difference = domain::digest::Digest::of(b"x");
+    let forged = Report::Implemented { commit, difference, session: None };
+    for report in [forged, Report::Admitted, Report::Merged] {
+        let refused = stage.engine.report(task, report).await.unwrap_err().to_string();
+        assert!(refused.starts_with("a task that is awaiting approval cannot"), "{refused}");
+    }
+    assert_eq!(stage.ledger.names("pull").unwrap(), Vec::<String>::new());
+    assert_eq!(stage.ledger.names("commit").unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_stale_plan_hash_is_refused_with_a_sentence_and_loses_nothing() {
+    let stage = Stage::new().await;
+    let (task, plan) = at_the_gate(&stage, "fix it").await;
+    let other: PlanHash = "0".repeat(64).parse().unwrap();
+    let stale = Ask::Approve { plan: other, conditions: NONE };
+    let refused = stage.engine.ask(task, bob(), stale).await.unwrap_err().to_string();
+    assert!(refused.ends_with("is the one waiting; read it and decide again"), "{refused}");
+    let approved =
+        stage.engine.ask(task, bob(), Ask::Approve { plan, conditions: NONE }).await.unwrap();
+    assert!(approved.stage.mandate().is_some());
+}
+
+#[tokio::test]
+async fn an_attempt_without_the_right_is_refused_and_audited() {
+    let stage = Stage::new().await;
+    let (task, plan) = at_the_gate(&stage, "fix it").await;
+    let asked = stage.engine.ask(task, ann(), Ask::Approve { plan, conditions: NONE }).await;
+    assert_eq!(
+        asked.unwrap_err().to_string(),
+        "a delegator may not approve plans; ask an approver"
+    );
+    let log = stage.store().audit_log(0).await.unwrap();
+    let refused = log.iter().find(|link| link.entry.action == "refused").unwrap();
+    assert_eq!(refused.entry.actor, ann().id.to_string());
+    assert_eq!(refused.entry.subject, task.to_string());
+    assert!(refused.entry.detail.contains("be approved"), "{}", refused.entry.detail);
+    stage.store().verify_audit().await.unwrap();
+}
+
+#[tokio::test]
+async fn of_two_approvals_at_once_one_counts() {
+    let stage = Stage::new().await;
+    let (task, plan) = at_the_gate(&stage, "fix it").await;
+    let approve = || stage.engine.ask(task, bob(), Ask::Approve { plan, conditions: NONE });
+    let (one, two) = tokio::join!(approve(), approve());
+    assert_eq!([one.is_ok(), two.is_ok()].iter().filter(|ok| **ok).count(), 1);
+    assert_eq!(stage.told(task).await.matches("approved").count(), 1);
+}
+
+#[tokio::test]
+async fn a_change_outside_the_approved_paths_is_plan_drift() {
+    let stage = Stage::new().await;
+    let (task, plan) = at_the_gate(&stage, "strays").await;
+    let paths = Some(["src".to_owned()].into());
+    let conditions = Conditions { paths, ..NONE };
+    stage.engine.ask(task, bob(), Ask::Approve { plan, conditions }).await.unwrap();
+    let running = stage.run();
+    stage.wait_until(task, |it| matches!(it.stage, TaskStage::Paused { .. })).await;
+    let view = stage.store().task(task).await.unwrap().unwrap();
+    assert_eq!(view.failure.as_deref(), Some("plan_drift"));
+    let wider = Conditions { paths: Some(["src".to_owned(), "secret".to_owned()].into()), ..NONE };
+    stage.engine.ask(task, bob(), Ask::Amend { conditions: wider }).await.unwrap();
+    stage.wait_until(task, |it| matches!(it.stage, TaskStage::PullRequestOpen { .. })).await;
+    running.stop().await;
+}

@@ -1,0 +1,79 @@
+//! What goes wrong outside becomes a failure with a name, a phase and a next step (PL8).
+
+use domain::task::{Ask, Stage as TaskStage, Task};
+use engine::Settings;
+use testkit::{ann, clock::AnyClock, world::World};
+
+use crate::stage::{Stage, is_over};
+
+fn is_paused(task: &Task) -> bool {
+    matches!(task.stage, TaskStage::Paused { .. })
+}
+
+#[tokio::test]
+async fn an_agent_that_stops_fails_the_task_with_its_last_lines() {
+    let stage = Stage::new().await;
+    let task = stage.submit("broken").await;
+    let failed = stage.play_until(task, is_over).await;
+    let TaskStage::Failed { failure, .. } = failed.stage else { panic!("{:?}", failed.stage) };
+    assert_eq!(failure.kind.name(), "agent_error");
+    assert_eq!(failure.last_lines, ["reading", "stopping"]);
+    insta::assert_snapshot!(stage.news(task).lines().skip(2).collect::<Vec<_>>().join("\n"), @r"
+    task.failed
+    agent_error while researching: the agent stopped: the script says so.
+    Next: read the last lines; `lamp retry` tries again, `lamp agent check` tests the agent.
+    ");
+}
+
+#[tokio::test]
+async fn an_unusable_plan_pauses_before_anyone_is_asked() {
+    let stage = Stage::new().await;
+    let task = stage.submit("empty-plan").await;
+    stage.play_until(task, is_paused).await;
+    let view = stage.store().task(task).await.unwrap().unwrap();
+    assert_eq!(view.failure.as_deref(), Some("plan_unusable"));
+    assert!(!stage.told(task).await.contains("plan_submitted"));
+}
+
+#[tokio::test]
+async fn checks_that_never_pass_end_in_a_call_for_help() {
+    let stage = Stage::new().await;
+    let task = stage.submit("red 99").await;
+    stage.play_until(task, is_paused).await;
+    let view = stage.store().task(task).await.unwrap().unwrap();
+    assert_eq!(view.failure.as_deref(), Some("test_loop"));
+    assert_eq!(stage.told(task).await.matches("checks_failed").count(), 5);
+}
+
+#[tokio::test]
+async fn a_busy_forge_is_asked_again_and_the_work_goes_on() {
+    let stage = Stage::new().await;
+    let task = stage.submit("busy 3").await;
+    let done = stage.play_until(task, is_over).await;
+    assert!(matches!(done.stage, TaskStage::Done { .. }), "{:?}", done.stage);
+}
+
+#[tokio::test]
+async fn a_forge_that_stays_busy_fails_the_task_after_the_last_try() {
+    let settings = Settings { tries: 3, ..World::settings("engine") };
+    let stage = Stage::with(AnyClock::System, settings).await;
+    let task = stage.submit("busy 99").await;
+    let failed = stage.play_until(task, is_over).await;
+    let TaskStage::Failed { failure, .. } = failed.stage else { panic!("{:?}", failed.stage) };
+    assert!(failure.message.starts_with("gave up after 3 tries"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_damaged_log_does_not_stop_the_agent_from_trying_again() {
+    let stage = Stage::new().await;
+    let task = stage.submit("red 6").await;
+    stage.play_until(task, is_paused).await;
+    let torn = stage.blob_files();
+    assert!(torn.len() >= 5, "notes and failed checks: {torn:?}");
+    for blob in torn {
+        std::fs::write(blob, "torn").unwrap();
+    }
+    stage.engine.ask(task, ann(), Ask::Resume).await.unwrap();
+    let done = stage.play_until(task, is_over).await;
+    assert!(matches!(done.stage, TaskStage::Done { .. }), "{:?}", done.stage);
+}

@@ -1,3 +1,0 @@
-//! Clocks that jump, and disks that fill up.
-
-pub(crate) async fn full_disk() {}
