@@ -52,6 +52,8 @@ pub enum AuditFault {
     Changed { position: i64 },
     #[error("row {position} does not follow the row before it")]
     Unlinked { position: i64 },
+    #[error("row {position} was added: nobody wrote it through lamp")]
+    Added { position: i64 },
     #[error("the log ends at row {found}, but {expected} rows were written")]
     Cut { found: i64, expected: i64 },
     #[error("the log ends in another hash than the one that was kept")]
@@ -78,29 +80,41 @@ const PAGE: i64 = 1_000;
 
 /// Rows after `position`, oldest first, at most a thousand.
 pub(crate) async fn page(database: &Database, position: i64) -> Result<Vec<Link>, StoreError> {
+    rows(database, position).await?.iter().map(read).collect()
+}
+
+async fn rows(database: &Database, position: i64) -> Result<Vec<Row>, StoreError> {
     let sql = "SELECT position, at, actor, action, subject, detail, previous, hash FROM audit \
                WHERE position > $1 ORDER BY position LIMIT $2";
-    let rows = database.rows(sql, &[Value::Number(position), Value::Number(PAGE)]).await?;
-    rows.iter().map(read).collect()
+    database.rows(sql, &[Value::Number(position), Value::Number(PAGE)]).await
 }
 
 /// Walks the whole chain.
 pub(crate) async fn verify(database: &Database) -> Result<Verified, AuditFault> {
-    let (expected, head) = head(database).await?;
+    let head = head(database).await?;
+    if let Some(position) = head.oldest.filter(|oldest| *oldest < 1) {
+        return Err(AuditFault::Added { position });
+    }
+    if let Some(position) = head.newest.filter(|newest| *newest > head.position) {
+        return Err(AuditFault::Added { position });
+    }
     let mut seen = Verified { rows: 0, head: Digest::from_bytes([0; 32]) };
-    while seen.rows < expected {
-        let links = page(database, seen.rows).await?;
-        if links.is_empty() {
-            return Err(AuditFault::Cut { found: seen.rows, expected });
+    while seen.rows < head.position {
+        let rows = rows(database, seen.rows).await?;
+        if rows.is_empty() {
+            return Err(AuditFault::Cut { found: seen.rows, expected: head.position });
         }
-        for link in links {
+        for row in rows {
+            // What cannot even be read was not written by us.
+            let position = seen.rows + 1;
+            let link = read(&row).map_err(|_unreadable| AuditFault::Changed { position })?;
             seen = follow(seen, &link)?;
-            if seen.rows == expected {
+            if seen.rows == head.position {
                 break;
             }
         }
     }
-    if seen.head != head {
+    if seen.head != head.hash {
         return Err(AuditFault::OtherHead);
     }
     Ok(seen)
@@ -120,12 +134,28 @@ fn follow(before: Verified, link: &Link) -> Result<Verified, AuditFault> {
     Ok(Verified { rows: position, head: link.hash })
 }
 
-async fn head(database: &Database) -> Result<(i64, Digest), StoreError> {
-    let rows = database.rows("SELECT position, hash FROM audit_head", &[]).await?;
-    match rows.first() {
-        Some(row) => Ok((row.number("position")?, row.parsed("hash")?)),
-        None => Err(StoreError::Unreadable { what: "the audit log has lost its head".to_owned() }),
-    }
+/// What was kept beside the log about its end, and where the log really begins and ends.
+struct Head {
+    position: i64,
+    hash: Digest,
+    oldest: Option<i64>,
+    newest: Option<i64>,
+}
+
+/// One statement sees one moment: what is being added meanwhile is in both or in neither.
+async fn head(database: &Database) -> Result<Head, StoreError> {
+    let sql = "SELECT position, hash, (SELECT MIN(position) FROM audit) AS oldest, \
+                   (SELECT MAX(position) FROM audit) AS newest FROM audit_head";
+    let rows = database.rows(sql, &[]).await?;
+    let Some(row) = rows.first() else {
+        return Err(StoreError::Unreadable { what: "the audit log has lost its head".to_owned() });
+    };
+    Ok(Head {
+        position: row.number("position")?,
+        hash: row.parsed("hash")?,
+        oldest: row.maybe_number("oldest")?,
+        newest: row.maybe_number("newest")?,
+    })
 }
 
 fn read(row: &Row) -> Result<Link, StoreError> {

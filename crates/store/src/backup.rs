@@ -3,13 +3,19 @@
 //! The database is copied by SQLite itself (`VACUUM INTO`: one consistent moment, whatever is being
 //! written meanwhile), then the blobs. A blob is written before its event and never changes, so every
 //! blob that the copied events speak of is there to be copied.
+//!
+//! **Invariant:** what has the name of a backup, or of a database, is whole. Both are made under another
+//! name, flushed, and moved to their place in one step.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
 
 use fs_err as fs;
 
 use crate::{
-    Place, StoreError,
+    OpenError, Place, StoreError, blobs,
     database::{Connection, Database, Value},
 };
 
@@ -19,62 +25,104 @@ pub enum BackupError {
     NotSqlite { blobs: PathBuf },
     #[error("`{0}` exists already; choose another place")]
     Occupied(PathBuf),
-    #[error("`{0}` is not a backup: it has no `{name}`", name = Place::DATABASE)]
+    #[error("`{0}` is not a backup: it has no `{name}` that is a database", name = Place::DATABASE)]
     NotABackup(PathBuf),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Place(#[from] OpenError),
     #[error("cannot copy")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
 }
 
 pub(crate) async fn write(database: &Database, blobs: &Path, to: &Path) -> Result<(), BackupError> {
     let Database::Sqlite(sqlite) = database else {
         return Err(BackupError::NotSqlite { blobs: blobs.to_owned() });
     };
-    if to.exists() {
+    if to.symlink_metadata().is_ok() {
         return Err(BackupError::Occupied(to.to_owned()));
     }
-    fs::create_dir_all(to)?;
-    let copy = to.join(Place::DATABASE);
+    let parent = match to.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        Some(_) | None => Path::new("."),
+    };
+    fs::create_dir_all(parent)?;
+    // Removed again if anything fails on the way.
+    let begun = tempfile::Builder::new().prefix(".lamp-backup-").tempdir_in(parent)?;
+    let copy = begun.path().join(Place::DATABASE);
+    let name = copy.to_str().ok_or(io::ErrorKind::InvalidFilename);
+    let name = Value::Owned(name.map_err(io::Error::from)?.to_owned());
     let mut reader = sqlite.readers().acquire().await.map_err(StoreError::from)?;
-    let name = Value::Owned(copy.to_string_lossy().into_owned());
     Connection::Sqlite(&mut reader).execute("VACUUM INTO $1", &[name]).await?;
+    drop(reader);
     fs::File::open(&copy)?.sync_all()?;
-    copy_tree(blobs, &to.join(Place::BLOBS))?;
+    copy_blobs(blobs, &begun.path().join(Place::BLOBS))?;
+    fs::File::open(begun.path())?.sync_all()?;
+    fs::rename(begun.path(), to)?;
+    drop(begun.keep());
+    fs::File::open(parent)?.sync_all()?;
     Ok(())
 }
 
 /// Brings a backup back into an empty place.
 pub fn restore(from: &Path, to: &Place) -> Result<(), BackupError> {
-    if !from.join(Place::DATABASE).is_file() {
+    if !is_database(&from.join(Place::DATABASE)) {
         return Err(BackupError::NotABackup(from.to_owned()));
     }
-    if to.database().exists() {
-        return Err(BackupError::Occupied(to.database()));
+    // A journal that an older database left behind would be played into the new one.
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        let path = to.directory().join(format!("{}{ending}", Place::DATABASE));
+        if path.symlink_metadata().is_ok() {
+            return Err(BackupError::Occupied(path));
+        }
     }
-    fs::create_dir_all(to.directory())?;
-    copy_tree(&from.join(Place::BLOBS), &to.blobs())?;
+    let _alone = to.lock()?;
+    copy_blobs(&from.join(Place::BLOBS), &to.blobs())?;
     // The database comes last: with it the place is whole.
-    let arriving = to.directory().join("arriving.db");
-    fs::copy(from.join(Place::DATABASE), &arriving)?;
-    fs::File::open(&arriving)?.sync_all()?;
-    fs::rename(&arriving, to.database())?;
+    copy(&from.join(Place::DATABASE), &to.database())?;
+    fs::File::open(to.directory())?.sync_all()?;
     Ok(())
 }
 
-fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+fn is_database(path: &Path) -> bool {
+    const BEGINNING: &[u8; 16] = b"SQLite format 3\0";
+    let mut beginning = [0; 16];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    read.is_ok() && beginning == *BEGINNING
+}
+
+/// Copies the blobs that are whole. One that is collected meanwhile is spoken of by no event.
+fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     if !from.is_dir() {
         return Ok(());
     }
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_tree(&entry.path(), &target)?;
-        } else if !target.exists() {
-            fs::copy(entry.path(), &target)?;
+    for directory in fs::read_dir(from)? {
+        let directory = directory?;
+        if !directory.file_type()?.is_dir() || directory.file_name() == blobs::HALF_WRITTEN {
+            continue;
         }
+        let target = to.join(directory.file_name());
+        fs::create_dir_all(&target)?;
+        for blob in fs::read_dir(directory.path())? {
+            let blob = blob?;
+            match copy(&blob.path(), &target.join(blob.file_name())) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                copied => copied?,
+            }
+        }
+        fs::File::open(&target)?.sync_all()?;
     }
+    fs::File::open(to)?.sync_all()
+}
+
+/// Copies one file: all of it, or nothing. What was torn by an earlier attempt is replaced.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let parent = to.parent().unwrap_or(Path::new("."));
+    let mut source = fs::File::open(from)?;
+    let mut arriving = tempfile::NamedTempFile::new_in(parent)?;
+    io::copy(&mut source, &mut arriving)?;
+    arriving.as_file().sync_all()?;
+    arriving.persist(to).map_err(|error| error.error)?;
     Ok(())
 }

@@ -2,7 +2,8 @@
 //!
 //! A blob is written beside its place, flushed, and moved there in one step: a crash leaves either all
 //! of it or nothing. Reading checks the hash, so a torn or changed file is an error, not evidence.
-//! What no event speaks of is collected after a while: a blob is always written before its event.
+//! What no event speaks of is collected after a while: a blob is always written before its event. A lock
+//! on the directory keeps apart the one who keeps a blob again and the one who is about to remove it.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -38,11 +39,14 @@ pub struct Collected {
     pub freed_bytes: u64,
 }
 
+/// Where a blob is written before it is moved to its place.
+pub(crate) const HALF_WRITTEN: &str = "new";
+
 impl Blobs {
     pub const LIMIT: u64 = 256 * 1024 * 1024;
 
     pub(crate) fn open(directory: &Path) -> io::Result<Self> {
-        fs::create_dir_all(directory.join("new"))?;
+        fs::create_dir_all(directory.join(HALF_WRITTEN))?;
         Ok(Self { directory: directory.to_owned() })
     }
 
@@ -52,20 +56,36 @@ impl Blobs {
             return Err(BlobError::TooLarge { limit: Self::LIMIT });
         }
         let digest = Digest::of(bytes);
-        let place = self.place(digest);
+        let kept = self.locked()?;
+        kept.lock_shared()?;
         if self.get(digest).is_ok() {
             // Young again: its event may not be written yet.
-            fs::File::open(&place)?.into_file().set_modified(now())?;
+            fs::File::open(self.place(digest))?.into_file().set_modified(now())?;
             return Ok(digest);
         }
+        self.write(digest, bytes)?;
+        Ok(digest)
+    }
+
+    fn write(&self, digest: Digest, bytes: &[u8]) -> io::Result<()> {
+        let place = self.place(digest);
         let parent = place.parent().unwrap_or(&self.directory);
-        fs::create_dir_all(parent)?;
-        let mut file = tempfile::NamedTempFile::new_in(self.directory.join("new"))?;
+        if !parent.is_dir() {
+            fs::create_dir_all(parent)?;
+            fs::File::open(&self.directory)?.sync_all()?;
+        }
+        let mut file = tempfile::NamedTempFile::new_in(self.directory.join(HALF_WRITTEN))?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(&place).map_err(|error| error.error)?;
-        fs::File::open(parent)?.sync_all()?;
-        Ok(digest)
+        fs::File::open(parent)?.sync_all()
+    }
+
+    /// The file whose lock is held, in common, while a blob is kept, and alone, while one is removed.
+    fn locked(&self) -> io::Result<std::fs::File> {
+        let path = self.directory.join("lock");
+        let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+        Ok(file.into_file())
     }
 
     pub fn get(&self, digest: Digest) -> Result<Vec<u8>, BlobError> {
@@ -92,25 +112,47 @@ impl Blobs {
     ) -> io::Result<Collected> {
         let mut collected = Collected::default();
         for directory in fs::read_dir(&self.directory)? {
-            let directory = directory?.path();
-            if !directory.is_dir() {
+            let directory = directory?;
+            if !directory.file_type()?.is_dir() {
                 continue;
             }
-            for file in fs::read_dir(directory)? {
+            let half_written = directory.file_name() == HALF_WRITTEN;
+            for file in fs::read_dir(directory.path())? {
                 let file = file?;
-                let about = file.metadata()?;
-                let age = now().duration_since(about.modified()?).unwrap_or_default();
-                let named = file.file_name().to_str().and_then(|name| name.parse().ok());
-                if age < grace || named.is_some_and(&spoken_of) {
-                    collected.kept += 1;
-                    continue;
+                let name = file.file_name();
+                let wanted = match name.to_str().and_then(|name| name.parse().ok()) {
+                    Some(digest) => spoken_of(digest),
+                    // Not ours, unless it lies where we write.
+                    None => !half_written,
+                };
+                match if wanted { None } else { self.remove_if_old(&file.path(), grace)? } {
+                    None => collected.kept += 1,
+                    Some(bytes) => {
+                        collected.removed += 1;
+                        collected.freed_bytes += bytes;
+                    }
                 }
-                fs::remove_file(file.path())?;
-                collected.removed += 1;
-                collected.freed_bytes += about.len();
             }
         }
         Ok(collected)
+    }
+
+    /// Removes a file that nobody has kept for `grace`; tells how many bytes that freed.
+    fn remove_if_old(&self, path: &Path, grace: Duration) -> io::Result<Option<u64>> {
+        let alone = self.locked()?;
+        alone.lock()?;
+        let about = match fs::symlink_metadata(path) {
+            Ok(about) => about,
+            // Moved into its place, or removed by another server.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let age = now().duration_since(about.modified()?).unwrap_or_default();
+        if age < grace || about.is_dir() {
+            return Ok(None);
+        }
+        fs::remove_file(path)?;
+        Ok(Some(about.len()))
     }
 
     pub(crate) fn directory(&self) -> &Path {

@@ -1,7 +1,8 @@
 //! Who is waiting? Readers are told that a task has something new, and then read for themselves.
 //!
 //! Being told is a courtesy, not a promise: a reader that was too slow, or whose connection broke,
-//! looks again from the last number that it has seen and misses nothing.
+//! hears that it missed something ([`Heard::Missed`]), looks again from the last number that it has
+//! seen, and misses nothing.
 
 use domain::id::TaskId;
 use tokio::sync::broadcast;
@@ -14,11 +15,11 @@ pub struct Change {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Changes(broadcast::Sender<Change>);
+pub(crate) struct Changes(broadcast::Sender<Heard>);
 
 /// One reader's ear.
 #[derive(Debug)]
-pub struct Subscription(broadcast::Receiver<Change>);
+pub struct Subscription(broadcast::Receiver<Heard>);
 
 /// What a reader hears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,12 @@ impl Changes {
 
     pub(crate) fn tell(&self, change: Change) {
         // No reader is no mistake.
-        let _readers = self.0.send(change);
+        let _readers = self.0.send(Heard::Change(change));
+    }
+
+    /// For a while nothing could be heard.
+    pub(crate) fn tell_of_a_gap(&self) {
+        let _readers = self.0.send(Heard::Missed);
     }
 
     pub(crate) fn subscribe(&self) -> Subscription {
@@ -59,7 +65,7 @@ impl Changes {
 impl Subscription {
     pub async fn next(&mut self) -> Heard {
         match self.0.recv().await {
-            Ok(change) => Heard::Change(change),
+            Ok(heard) => heard,
             Err(broadcast::error::RecvError::Lagged(_)) => Heard::Missed,
             Err(broadcast::error::RecvError::Closed) => Heard::Closed,
         }

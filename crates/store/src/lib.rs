@@ -20,10 +20,13 @@ mod error;
 mod operations;
 mod outbox;
 mod place;
+#[cfg(test)]
+mod plans_tests;
 mod projection;
 mod queries;
 mod store;
 mod stored;
+mod text;
 
 pub use audit::{AuditFault, Entry as AuditEntry, Link as AuditLink, Verified};
 pub use backup::{BackupError, restore};
@@ -38,4 +41,4 @@ pub use queries::{
     queue::Pending,
     tasks::{Filter, Page, TaskView},
 };
-pub use store::{Store, open};
+pub use store::{OpenOptions, Store, open, open_with};

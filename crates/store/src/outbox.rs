@@ -16,7 +16,7 @@ pub struct Lease {
     pub holder: String,
     /// From 1.
     pub attempt: u32,
-    /// When the step was first due: phase limits count from here, not from the restart.
+    /// When the step was due. One that was put back is due anew.
     pub due_at: Timestamp,
 }
 

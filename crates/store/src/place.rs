@@ -34,6 +34,12 @@ impl Place {
         self.directory.join(Self::BLOBS)
     }
 
+    /// Makes the directory, for its owner only: it holds what people asked and what was answered.
+    pub(crate) fn make(&self) -> std::io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)
+    }
+
     pub fn sqlite_url(&self) -> String {
         format!("sqlite:{}", self.database().display())
     }
@@ -50,7 +56,7 @@ impl Place {
     pub fn lock(&self) -> Result<ServerLock, OpenError> {
         let path = self.directory.join("server.lock");
         let unusable = |source| OpenError::Directory { path: self.directory.clone(), source };
-        fs_err::create_dir_all(&self.directory).map_err(unusable)?;
+        self.make().map_err(unusable)?;
         let file = fs_err::File::create(&path).map_err(unusable)?;
         match file.file().try_lock() {
             Ok(()) => Ok(ServerLock { _file: file }),

@@ -12,9 +12,10 @@ use crate::{
     StoreError,
     database::{Connection, Value},
     operations::append::number,
+    text,
 };
 
-/// The first line of the request, short enough for a list.
+/// How many letters of the request's first line a list shows.
 const TITLE: usize = 120;
 
 /// Enters a new task.
@@ -28,13 +29,15 @@ pub(crate) async fn begin(
     let Event::Requested { request, .. } = event else {
         return Err(StoreError::NoTask { task: id });
     };
-    let repository = request.repositories.first().map(|first| first.name.to_string());
+    let Some(repository) = request.repositories.first() else {
+        return Err(StoreError::NoRepository { task: id });
+    };
     let values = [
         Value::Owned(id.to_string()),
         Value::Text(task.stage.name()),
         Value::Text(standing(task.stage.standing())),
         Value::Number(at.as_millis()),
-        Value::Owned(repository.unwrap_or_default()),
+        Value::Owned(repository.name.to_string()),
         Value::Owned(request.author.to_string()),
         Value::Text(request.agent.as_str()),
         Value::Text(request.source.channel.name()),
@@ -61,6 +64,7 @@ pub(crate) async fn update(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let moved = before.is_none_or(|before| before.stage != after.stage);
+    let asked = moved && matches!(after.stage, Stage::AwaitingApproval { .. });
     let begun = after.workspace.is_some() || after.stage.mandate().is_some();
     let values = [
         Value::Owned(id.to_string()),
@@ -74,10 +78,12 @@ pub(crate) async fn update(
         Value::MaybeNumber(pull_request(&after.stage)),
         number(after.spent.money.as_micros()),
         Value::Number(at.as_millis()),
+        Value::MaybeNumber(asked.then_some(at.as_millis())),
     ];
     let sql = "UPDATE tasks SET seq = $2, stage = $3, standing = $4, begun = $5, \
                    since = COALESCE($6, since), plan = $7, failure = $8, \
-                   pull_request = COALESCE($9, pull_request), spent = $10, changed_at = $11 \
+                   pull_request = COALESCE($9, pull_request), spent = $10, changed_at = $11, \
+                   asked_at = COALESCE($12, asked_at) \
                WHERE task = $1";
     connection.execute(sql, &values).await.map(|_one| ())
 }
@@ -92,13 +98,12 @@ pub(crate) const fn standing(standing: Standing) -> &'static str {
 }
 
 fn title(request: &Request) -> String {
-    request.text.lines().map(str::trim).find(|line| !line.is_empty()).map_or_else(
-        String::new,
-        |line| match line.char_indices().nth(TITLE) {
-            None => line.to_owned(),
-            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        },
-    )
+    let first = request.text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = text::one_line(first.unwrap_or_default());
+    match line.char_indices().nth(TITLE) {
+        None => line,
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+    }
 }
 
 fn waiting_plan(stage: &Stage) -> Option<String> {

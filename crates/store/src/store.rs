@@ -13,7 +13,7 @@ use crate::{
     Append, Appended, AuditEntry, AuditFault, AuditLink, BackupError, BlobError, Blobs, Collected,
     Filter, History, Lease, OpenError, Page, Pending, Place, Recorded, Renewal, StoreError,
     Subscription, TaskView, Verified, audit, backup,
-    changes::{Change, Changes},
+    changes::Changes,
     database::{Database, Operation},
     operations,
     queries::{history, queue, tasks},
@@ -26,24 +26,39 @@ pub struct Store {
     changes: Changes,
 }
 
+/// How a store is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// How long to wait for a lock that someone else holds, or for a connection.
+    pub patience: Duration,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self { patience: Duration::from_secs(5) }
+    }
+}
+
 /// Opens the database at `url` (`sqlite:PATH` or `postgres://…`), brings its tables to this version,
 /// and keeps blobs in `place`.
 pub async fn open(url: &str, place: &Place) -> Result<Store, OpenError> {
+    open_with(url, place, OpenOptions::default()).await
+}
+
+/// The same, for those with other expectations.
+pub async fn open_with(url: &str, place: &Place, options: OpenOptions) -> Result<Store, OpenError> {
     let directory = |source| OpenError::Directory { path: place.directory().to_owned(), source };
-    fs_err::create_dir_all(place.directory()).map_err(directory)?;
+    place.make().map_err(directory)?;
     let blobs = Blobs::open(&place.blobs()).map_err(directory)?;
     let changes = Changes::new();
-    let database = Database::open(url, changes.clone()).await?;
+    let database = Database::open(url, options, changes.clone()).await?;
     Ok(Store { database, blobs, changes })
 }
 
 impl Store {
     /// Appends events, with everything that follows from them, or nothing.
     pub async fn append(&self, append: Append) -> Result<Appended, StoreError> {
-        let task = append.task;
-        let appended = self.write(append).await?;
-        self.tell(task, appended.seq);
-        Ok(appended)
+        self.write(append).await
     }
 
     /// Gives free places to those who are next. Returns who got one.
@@ -53,9 +68,6 @@ impl Store {
         at: Timestamp,
     ) -> Result<Vec<TaskId>, StoreError> {
         let admitted = self.write(operations::admit::Admit { places, at }).await?;
-        for (task, seq) in &admitted {
-            self.tell(*task, *seq);
-        }
         Ok(admitted.into_iter().map(|(task, _)| task).collect())
     }
 
@@ -128,7 +140,7 @@ impl Store {
         tasks::inbox(&self.database, page).await
     }
 
-    /// The first `most` places of the queue, each with the reason for waiting.
+    /// The first `most` places of the queue (500 at most), each with the reason for waiting.
     pub async fn queue(&self, places: Places, most: usize) -> Result<Vec<Position>, StoreError> {
         queue::positions(&self.database, places, most).await
     }
@@ -138,7 +150,7 @@ impl Store {
         queue::pending(&self.database, task).await
     }
 
-    /// When a step will be due that nobody holds now.
+    /// When the next step can be claimed: it is due then, or its lease has run out.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
         queue::next_due(&self.database).await
     }
@@ -191,13 +203,5 @@ impl Store {
 
     async fn write<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
         self.database.write(operation).await
-    }
-
-    /// PostgreSQL tells every process, this one too, by itself.
-    fn tell(&self, task: TaskId, seq: u64) {
-        match &self.database {
-            Database::Sqlite(_) => self.changes.tell(Change { task, seq }),
-            Database::Postgres(_) => {}
-        }
     }
 }

@@ -14,7 +14,10 @@ pub(crate) use connection::{Connection, Row, Sql, Value};
 pub(crate) use postgres::Postgres;
 pub(crate) use sqlite::Sqlite;
 
-use crate::{OpenError, StoreError, changes::Changes};
+use crate::{
+    OpenError, OpenOptions, StoreError,
+    changes::{Change, Changes},
+};
 
 /// A change to the database, all of it or nothing. May be run again when it was not kept.
 pub(crate) trait Operation: Send + Sync + 'static {
@@ -24,6 +27,11 @@ pub(crate) trait Operation: Send + Sync + 'static {
         &self,
         connection: &mut Connection<'_>,
     ) -> impl Future<Output = Result<Self::Output, StoreError>> + Send;
+
+    /// What readers hear once it is kept.
+    fn changes(&self, _output: &Self::Output) -> Vec<Change> {
+        Vec::new()
+    }
 }
 
 #[derive(Debug)]
@@ -33,17 +41,30 @@ pub(crate) enum Database {
 }
 
 impl Database {
-    pub(crate) async fn open(url: &str, changes: Changes) -> Result<Self, OpenError> {
+    pub(crate) async fn open(
+        url: &str,
+        options: OpenOptions,
+        changes: Changes,
+    ) -> Result<Self, OpenError> {
         if let Some(path) = url.strip_prefix("sqlite:") {
-            let path = Path::new(path.strip_prefix("//").unwrap_or(path));
-            return Ok(Self::Sqlite(Sqlite::open(path).await?));
+            let path = path.strip_prefix("//").unwrap_or(path);
+            // SQLite takes no name, and this one, for a database that ends with the process.
+            if path.is_empty() || path == ":memory:" {
+                return Err(OpenError::UnknownUrl { url: url.to_owned() });
+            }
+            return Ok(Self::Sqlite(Sqlite::open(Path::new(path), options, changes).await?));
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self::Postgres(Postgres::open(url, changes).await?));
+            return Ok(Self::Postgres(Postgres::open(url, options, changes).await?));
         }
-        // A mistyped address may hold a password: only its beginning is repeated.
-        let scheme = url.split([':', '/', '@']).next().unwrap_or_default();
-        Err(OpenError::UnknownUrl { url: format!("{scheme}:…") })
+        Err(OpenError::UnknownUrl { url: without_password(url) })
+    }
+
+    pub(crate) const fn choose(&self, sql: Sql) -> &'static str {
+        match self {
+            Self::Sqlite(_) => sql.sqlite,
+            Self::Postgres(_) => sql.postgres,
+        }
     }
 
     /// Runs `operation` in a transaction of its own.
@@ -65,10 +86,7 @@ impl Database {
                 let mut reader = sqlite.readers().acquire().await?;
                 Connection::Sqlite(&mut reader).rows(sql, values).await
             }
-            Self::Postgres(postgres) => {
-                let mut reader = postgres.pool().acquire().await?;
-                Connection::Postgres(&mut reader).rows(sql, values).await
-            }
+            Self::Postgres(postgres) => postgres.rows(sql, values).await,
         }
     }
 
@@ -80,7 +98,19 @@ impl Database {
     }
 }
 
+/// A mistyped address may hold a password anywhere: then only its beginning is repeated.
+fn without_password(url: &str) -> String {
+    if !url.contains(['@', '?', '=']) {
+        return url.to_owned();
+    }
+    match url.split_once(':') {
+        Some((scheme, _)) if scheme.chars().all(char::is_alphanumeric) => format!("{scheme}:…"),
+        Some(_) | None => "…".to_owned(),
+    }
+}
+
 /// Says in our words why the tables could not be brought to this version.
+#[expect(clippy::wildcard_enum_match_arm, reason = "sqlx may add more, and all are told alike")]
 fn migration_error(error: sqlx::migrate::MigrateError) -> OpenError {
     use sqlx::migrate::MigrateError;
     match error {
@@ -88,7 +118,9 @@ fn migration_error(error: sqlx::migrate::MigrateError) -> OpenError {
             OpenError::Newer { found }
         }
         MigrateError::VersionMismatch(found) => OpenError::Altered { found },
-        MigrateError::Execute(error) => OpenError::Store(error.into()),
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+            OpenError::Store(error.into())
+        }
         other => OpenError::Migration(other),
     }
 }

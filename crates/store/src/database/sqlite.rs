@@ -8,7 +8,7 @@
 //! under way share the next. Each runs in a savepoint of its own: one that fails takes nobody along.
 //! Callers hear of success only after the commit.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use futures::future::BoxFuture;
 use sqlx::{
@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use super::{Connection, Operation, migration_error};
-use crate::{OpenError, StoreError};
+use crate::{OpenError, OpenOptions, StoreError, changes::Changes};
 
 /// How many operations may share one commit.
 const GATHERED: usize = 256;
@@ -33,16 +33,22 @@ pub(crate) struct Sqlite {
     jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
     sender: mpsc::WeakSender<Box<dyn Job>>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    changes: Changes,
 }
 
 impl Sqlite {
-    pub(crate) async fn open(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) async fn open(
+        path: &Path,
+        options: OpenOptions,
+        changes: Changes,
+    ) -> Result<Self, OpenError> {
+        let patience = options.patience;
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(Duration::from_secs(5))
+            .busy_timeout(patience)
             .foreign_keys(true);
         let mut connection =
             SqliteConnection::connect_with(&options).await.map_err(StoreError::from)?;
@@ -57,7 +63,13 @@ impl Sqlite {
         let sender = jobs.downgrade();
         #[expect(clippy::disallowed_methods, reason = "`close` waits for it")]
         let writer = tokio::spawn(write_until_closed(connection, waiting));
-        Ok(Self { readers, jobs: Mutex::new(Some(jobs)), sender, writer: Mutex::new(Some(writer)) })
+        Ok(Self {
+            readers,
+            jobs: Mutex::new(Some(jobs)),
+            sender,
+            writer: Mutex::new(Some(writer)),
+            changes,
+        })
     }
 
     pub(crate) const fn readers(&self) -> &SqlitePool {
@@ -66,7 +78,7 @@ impl Sqlite {
 
     pub(crate) async fn write<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let job = Box::new(Waiting { operation, answer });
+        let job = Box::new(Waiting { operation, answer, changes: self.changes.clone() });
         let jobs = self.sender.upgrade().ok_or(StoreError::Closed)?;
         jobs.send(job).await.map_err(|_closed| StoreError::Closed)?;
         drop(jobs);
@@ -75,11 +87,12 @@ impl Sqlite {
 
     pub(crate) async fn close(&self) {
         drop(self.jobs.lock().await.take());
+        // The writer goes last: it brings the journal home into the database.
+        self.readers.close().await;
         let writer = self.writer.lock().await.take();
         if let Some(writer) = writer {
             drop(writer.await);
         }
-        self.readers.close().await;
     }
 }
 
@@ -87,26 +100,44 @@ impl Sqlite {
 struct Waiting<O: Operation> {
     operation: O,
     answer: oneshot::Sender<Result<O::Output, StoreError>>,
+    changes: Changes,
 }
 
 trait Job: Send {
-    fn run(self: Box<Self>, connection: &mut SqliteConnection) -> BoxFuture<'_, Settlement>;
+    fn run(self: Box<Self>, connection: &mut SqliteConnection) -> BoxFuture<'_, Ran>;
     fn refuse(self: Box<Self>, error: StoreError);
+}
+
+/// What a job left behind.
+struct Ran {
+    settle: Settlement,
+    transaction: Transaction,
 }
 
 /// What to answer once it is known whether the commit held.
 type Settlement = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
+/// Whether the transaction that the jobs share still stands. SQLite ends it by itself when the disk is
+/// full or fails; what runs afterwards would be kept without anybody knowing.
+enum Transaction {
+    Stands,
+    Gone(StoreError),
+}
+
 impl<O: Operation> Job for Waiting<O> {
-    fn run(self: Box<Self>, connection: &mut SqliteConnection) -> BoxFuture<'_, Settlement> {
+    fn run(self: Box<Self>, connection: &mut SqliteConnection) -> BoxFuture<'_, Ran> {
         Box::pin(async move {
-            let Self { operation, answer } = *self;
-            let outcome = in_savepoint(&operation, connection).await;
+            let Self { operation, answer, changes } = *self;
+            let (outcome, transaction) = in_savepoint(&operation, connection).await;
             let settle: Settlement = Box::new(move |commit| {
+                let outcome = commit.and(outcome);
+                if let Ok(output) = &outcome {
+                    operation.changes(output).into_iter().for_each(|change| changes.tell(change));
+                }
                 // Nobody waits any more: the caller gave up, the operation is kept all the same.
-                drop(answer.send(commit.and(outcome)));
+                drop(answer.send(outcome));
             });
-            settle
+            Ran { settle, transaction }
         })
     }
 
@@ -118,14 +149,30 @@ impl<O: Operation> Job for Waiting<O> {
 async fn in_savepoint<O: Operation>(
     operation: &O,
     connection: &mut SqliteConnection,
-) -> Result<O::Output, StoreError> {
-    sqlx::query("SAVEPOINT one").execute(&mut *connection).await?;
-    let outcome = operation.run(&mut Connection::Sqlite(connection)).await;
-    if outcome.is_err() {
-        sqlx::query("ROLLBACK TO one").execute(&mut *connection).await?;
+) -> (Result<O::Output, StoreError>, Transaction) {
+    if let Err(error) = execute(connection, "SAVEPOINT one").await {
+        return (Err(error.clone()), Transaction::Gone(error));
     }
-    sqlx::query("RELEASE one").execute(&mut *connection).await?;
-    outcome
+    let outcome = operation.run(&mut Connection::Sqlite(connection)).await;
+    let closed = match &outcome {
+        Ok(_) => execute(connection, "RELEASE one").await,
+        Err(error) => match execute(connection, "ROLLBACK TO one").await {
+            Ok(()) => execute(connection, "RELEASE one").await,
+            Err(_no_savepoint) => Err(error.clone()),
+        },
+    };
+    match closed {
+        Ok(()) => (outcome, Transaction::Stands),
+        Err(error) => (outcome, Transaction::Gone(error)),
+    }
+}
+
+async fn execute(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+) -> Result<(), StoreError> {
+    sqlx::query(statement).execute(connection).await?;
+    Ok(())
 }
 
 async fn write_until_closed(
@@ -135,6 +182,9 @@ async fn write_until_closed(
     while let Some(first) = waiting.recv().await {
         write_gathered(&mut connection, first, &mut waiting).await;
     }
+    // What is still in the journal goes home into the database, so that one file is all of it. If it
+    // cannot, the journal stays beside it and is read when the database is opened.
+    drop(execute(&mut connection, "PRAGMA wal_checkpoint(TRUNCATE)").await);
     drop(connection.close().await);
 }
 
@@ -143,22 +193,32 @@ async fn write_gathered(
     first: Box<dyn Job>,
     waiting: &mut mpsc::Receiver<Box<dyn Job>>,
 ) {
-    if let Err(error) = sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await {
-        first.refuse(error.into());
+    if let Err(error) = execute(connection, "BEGIN IMMEDIATE").await {
+        first.refuse(error);
+        // If an earlier transaction could not be ended, it is ended now.
+        drop(execute(connection, "ROLLBACK").await);
         return;
     }
-    let mut settlements = vec![first.run(connection).await];
-    while settlements.len() < GATHERED {
-        let Ok(next) = waiting.try_recv() else { break };
-        settlements.push(next.run(connection).await);
+    let mut settlements = Vec::new();
+    let mut next = Some(first);
+    let mut kept = Ok(());
+    while let Some(job) = next.take() {
+        let Ran { settle, transaction } = job.run(connection).await;
+        settlements.push(settle);
+        match transaction {
+            Transaction::Stands if settlements.len() < GATHERED => next = waiting.try_recv().ok(),
+            Transaction::Stands => {}
+            Transaction::Gone(error) => kept = Err(error),
+        }
     }
-    let commit = sqlx::query("COMMIT").execute(&mut *connection).await;
-    let commit = commit.map(|_done| ()).map_err(StoreError::from);
-    if commit.is_err() {
+    if kept.is_ok() {
+        kept = execute(connection, "COMMIT").await;
+    }
+    if kept.is_err() {
         // A full disk may already have ended the transaction; then there is nothing to roll back.
-        drop(sqlx::query("ROLLBACK").execute(&mut *connection).await);
+        drop(execute(connection, "ROLLBACK").await);
     }
     for settle in settlements {
-        settle(commit.clone());
+        settle(kept.clone());
     }
 }

@@ -5,7 +5,7 @@
 
 use domain::{
     id::TaskId,
-    queue::{Begun, Places, Running, WaitReason, Waiting, order},
+    queue::{Begun, Places, Position, Running, WaitReason, Waiting, order},
     task::{Command, Report, decide},
     time::Timestamp,
 };
@@ -13,6 +13,7 @@ use domain::{
 use super::append::Append;
 use crate::{
     StoreError,
+    changes::Change,
     database::{Connection, Operation, Row, Sql, Value},
     queries::history,
 };
@@ -32,12 +33,32 @@ const TURN: Sql = Sql {
 pub(crate) const RUNNING: &str =
     "SELECT repository, person FROM tasks WHERE standing = 'holds_place'";
 
-/// Of each person in each repository no more than could get a place: a long queue stays cheap.
-pub(crate) const WAITING: &str = "SELECT task, repository, person, since, begun FROM ( \
-         SELECT task, repository, person, since, begun, ROW_NUMBER() OVER \
-             (PARTITION BY repository, person ORDER BY begun DESC, since, task) AS place \
-         FROM tasks WHERE standing = 'needs_place') AS line \
-     WHERE place <= $1";
+/// Of each person in each repository no more than could get a place, found line by line: a long queue
+/// stays cheap.
+pub(crate) const WAITING: Sql = Sql {
+    sqlite: "WITH RECURSIVE lines(line) AS ( \
+                 SELECT MIN(line) FROM tasks WHERE standing = 'needs_place' \
+                 UNION ALL \
+                 SELECT (SELECT MIN(line) FROM tasks \
+                         WHERE standing = 'needs_place' AND line > lines.line) \
+                 FROM lines WHERE line IS NOT NULL) \
+             SELECT t.task, t.repository, t.person, t.since, t.begun \
+             FROM lines CROSS JOIN tasks t \
+             WHERE lines.line IS NOT NULL AND t.task IN (SELECT w.task FROM tasks w \
+                 WHERE w.standing = 'needs_place' AND w.line = lines.line \
+                 ORDER BY w.begun DESC, w.since, w.task LIMIT $1)",
+    postgres: "WITH RECURSIVE lines(line) AS ( \
+                   SELECT MIN(line) FROM tasks WHERE standing = 'needs_place' \
+                   UNION ALL \
+                   SELECT (SELECT MIN(line) FROM tasks \
+                           WHERE standing = 'needs_place' AND line > lines.line) \
+                   FROM lines WHERE line IS NOT NULL) \
+               SELECT t.task, t.repository, t.person, t.since, t.begun \
+               FROM lines CROSS JOIN LATERAL (SELECT * FROM tasks w \
+                   WHERE w.standing = 'needs_place' AND w.line = lines.line \
+                   ORDER BY w.begun DESC, w.since, w.task LIMIT $1) t \
+               WHERE lines.line IS NOT NULL",
+};
 
 impl Operation for Admit {
     type Output = Vec<(TaskId, u64)>;
@@ -46,27 +67,55 @@ impl Operation for Admit {
         connection.rows(connection.choose(TURN), &[]).await?;
         let running = connection.rows(RUNNING, &[]).await?;
         let running = running.iter().map(read_running).collect::<Result<Vec<_>, _>>()?;
-        if running.len() >= self.places.total {
+        let free = self.places.total.saturating_sub(running.len());
+        if free == 0 {
             return Ok(Vec::new());
         }
-        let most = i64::try_from(self.places.total).unwrap_or(i64::MAX);
-        let waiting = connection.rows(WAITING, &[Value::Number(most)]).await?;
+        let most = free.min(self.places.per_repository).min(self.places.per_person);
+        let most = Value::Number(i64::try_from(most).unwrap_or(i64::MAX));
+        let waiting = connection.rows(connection.choose(WAITING), &[most]).await?;
         let waiting = waiting.iter().map(read_waiting).collect::<Result<Vec<_>, _>>()?;
-        let starting: Vec<TaskId> = order(&waiting, &running, self.places)
-            .take_while(|position| position.reason == WaitReason::StartsNow)
-            .map(|position| position.task)
-            .collect();
-        let mut admitted = Vec::with_capacity(starting.len());
-        for task in starting {
-            if let Some(seq) = self.admit(connection, task).await? {
-                admitted.push((task, seq));
-            }
-        }
-        Ok(admitted)
+        self.admit_in_order(connection, waiting, running).await
+    }
+
+    fn changes(&self, admitted: &Self::Output) -> Vec<Change> {
+        admitted.iter().map(|(task, seq)| Change { task: *task, seq: *seq }).collect()
     }
 }
 
 impl Admit {
+    /// Gives each place to the next in the order. One that cannot take it (a newer lamp wrote its
+    /// history) does not keep it from the others.
+    async fn admit_in_order(
+        &self,
+        connection: &mut Connection<'_>,
+        mut waiting: Vec<Waiting>,
+        mut running: Vec<Running>,
+    ) -> Result<Vec<(TaskId, u64)>, StoreError> {
+        let mut admitted = Vec::new();
+        loop {
+            let next = order(&waiting, &running, self.places).next();
+            let Some(Position { task, reason: WaitReason::StartsNow, .. }) = next else {
+                return Ok(admitted);
+            };
+            let Some(index) = waiting.iter().position(|it| it.task == task) else {
+                return Ok(admitted);
+            };
+            let Waiting { repository, person, .. } = waiting.swap_remove(index);
+            match self.admit(connection, task).await {
+                Ok(Some(seq)) => {
+                    admitted.push((task, seq));
+                    running.push(Running { repository, person });
+                }
+                Ok(None) => {}
+                Err(StoreError::Unreadable { what }) => {
+                    tracing::warn!(%task, what, "cannot give a place");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     async fn admit(
         &self,
         connection: &mut Connection<'_>,

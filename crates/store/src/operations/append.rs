@@ -59,6 +59,10 @@ impl Operation for Append {
         connection.notify(&change.message()).await?;
         Ok(Appended { seq, task })
     }
+
+    fn changes(&self, appended: &Appended) -> Vec<Change> {
+        vec![Change { task: self.task, seq: appended.seq }]
+    }
 }
 
 struct Now {
@@ -69,8 +73,10 @@ struct Now {
 impl Append {
     /// Takes the task's turn: nobody else can append to it until this transaction ends.
     async fn take_turn(&self, connection: &mut Connection<'_>) -> Result<(), StoreError> {
-        if self.before.is_none() {
-            return Ok(());
+        match (&self.before, self.seq) {
+            (Some(_), _) => {}
+            (None, 0) => return Ok(()),
+            (None, _) => return Err(StoreError::Conflict { task: self.task }),
         }
         let values = [Value::Owned(self.task.to_string()), number(self.seq)];
         let sql = "UPDATE tasks SET seq = seq WHERE task = $1 AND seq = $2";

@@ -6,6 +6,7 @@ use crate::{
     StoreError,
     audit::{Entry, chain},
     database::{Connection, Operation, Value},
+    text,
 };
 
 /// Something worth remembering that changed no task: a refusal, a policy, a look at a secret.
@@ -24,6 +25,7 @@ pub(crate) async fn append(
     connection: &mut Connection<'_>,
     entry: &Entry,
 ) -> Result<(), StoreError> {
+    let entry = &storable(entry);
     // Taking the head's row makes writers queue: a chain has one end.
     let sql =
         "UPDATE audit_head SET position = position + 1 WHERE one = 1 RETURNING position, hash";
@@ -48,4 +50,14 @@ pub(crate) async fn append(
     connection.execute(sql, &values).await?;
     let sql = "UPDATE audit_head SET hash = $1 WHERE one = 1";
     connection.execute(sql, &[Value::Text(&hash)]).await.map(|_one| ())
+}
+
+fn storable(entry: &Entry) -> Entry {
+    Entry {
+        at: entry.at,
+        actor: text::without_nul(&entry.actor),
+        action: text::without_nul(&entry.action),
+        subject: text::without_nul(&entry.subject),
+        detail: text::without_nul(&entry.detail),
+    }
 }

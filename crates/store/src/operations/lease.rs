@@ -72,8 +72,9 @@ impl Operation for PutBack {
     async fn run(&self, connection: &mut Connection<'_>) -> Result<(), StoreError> {
         let mut values = identity(&self.lease).to_vec();
         values.push(Value::Number(self.due_at.as_millis()));
-        values.push(Value::Text(&self.why));
-        let sql = "UPDATE outbox SET lease_until = 0, due_at = $6, last_error = $7 \
+        let why = crate::text::brief(&self.why);
+        values.push(Value::Text(&why));
+        let sql = "UPDATE outbox SET lease_until = 0, holder = '', due_at = $6, last_error = $7 \
                    WHERE task = $1 AND seq = $2 AND step = $3 AND holder = $4 AND attempts = $5";
         match connection.execute(sql, &values).await? {
             0 => Err(StoreError::LeaseLost),

@@ -63,7 +63,7 @@ pub(crate) async fn read_after(
 }
 
 fn after(task: TaskId, seq: u64, most: i64) -> [Value<'static>; 3] {
-    [Value::Owned(task.to_string()), number(seq), Value::Number(most)]
+    [Value::Owned(task.to_string()), number(seq), Value::Number(most.max(0))]
 }
 
 fn recorded(row: &Row) -> Result<Recorded, StoreError> {

@@ -14,7 +14,10 @@ use crate::{
     stored,
 };
 
-/// The first `most` places of the queue.
+/// Nobody reads further, and each place costs a look at everyone who could have it.
+const LONGEST: usize = 500;
+
+/// The first `most` places of the queue, and never more than 500.
 pub(crate) async fn positions(
     database: &Database,
     places: Places,
@@ -22,8 +25,9 @@ pub(crate) async fn positions(
 ) -> Result<Vec<Position>, StoreError> {
     let running = database.rows(RUNNING, &[]).await?;
     let running = running.iter().map(read_running).collect::<Result<Vec<_>, _>>()?;
+    let most = most.min(LONGEST);
     let window = i64::try_from(most).unwrap_or(i64::MAX);
-    let waiting = database.rows(WAITING, &[Value::Number(window)]).await?;
+    let waiting = database.rows(database.choose(WAITING), &[Value::Number(window)]).await?;
     let waiting = waiting.iter().map(read_waiting).collect::<Result<Vec<_>, _>>()?;
     Ok(order(&waiting, &running, places).take(most).collect())
 }
@@ -59,11 +63,14 @@ pub(crate) async fn pending(database: &Database, task: TaskId) -> Result<Vec<Pen
     rows.iter().map(read).collect()
 }
 
-/// When the next step is due that nobody holds, if any.
+/// When the next step can be claimed that waits for nothing but its time, if any.
+pub(crate) const NEXT_DUE: &str = "SELECT ready_at FROM outbox o \
+     WHERE lane = 'timer' OR NOT EXISTS (SELECT 1 FROM outbox e \
+         WHERE e.task = o.task AND e.seq < o.seq AND e.lane = o.lane) \
+     ORDER BY ready_at LIMIT 1";
+
 pub(crate) async fn next_due(database: &Database) -> Result<Option<Timestamp>, StoreError> {
-    let sql = "SELECT MIN(CASE WHEN lease_until > due_at THEN lease_until ELSE due_at END) AS due \
-               FROM outbox";
-    let rows = database.rows(sql, &[]).await?;
-    let due = rows.first().map(|row| row.maybe_number("due")).transpose()?.flatten();
+    let rows = database.rows(NEXT_DUE, &[]).await?;
+    let due = rows.first().map(|row| row.number("ready_at")).transpose()?;
     Ok(due.map(Timestamp::from_millis))
 }

@@ -51,7 +51,7 @@ pub struct Filter {
 /// Where a page begins, and how long it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// Tasks older than this one.
+    /// The last task of the page before: the page begins behind it.
     pub before: Option<TaskId>,
     /// At most [`Page::LONGEST`].
     pub size: u32,
@@ -68,11 +68,30 @@ impl Default for Page {
 }
 
 macro_rules! select {
-    ($condition:literal) => {
+    ($($condition:literal),+) => {
         concat!(
             "SELECT task, seq, title, stage, since, repository, person, agent, channel, parent, ",
             "plan, failure, pull_request, spent, created_at, changed_at FROM tasks ",
-            $condition
+            $($condition),+
+        )
+    };
+}
+
+/// The newest tasks whose column is `$3`.
+///
+/// Written as "between the last task and the first": so the order asks for the index of exactly this
+/// column. With `=`, PostgreSQL may prefer to walk through all tasks from the newest on, and that takes
+/// long where the last one that fits is old.
+macro_rules! newest {
+    ($column:literal) => {
+        select!(
+            "WHERE (",
+            $column,
+            ", task) < ($3, $1) AND ",
+            $column,
+            " >= $3 ORDER BY ",
+            $column,
+            " DESC, task DESC LIMIT $2"
         )
     };
 }
@@ -82,35 +101,39 @@ pub(crate) async fn list(
     filter: &Filter,
     page: Page,
 ) -> Result<Vec<TaskView>, StoreError> {
-    // The most telling condition picks the index; the others are checked on its rows. `~` sorts after
-    // every id.
-    let sql = match filter {
-        Filter { stage: Some(_), .. } => select!(
-            "WHERE stage = $5 AND task < $1 AND ($3 = '' OR repository = $3) \
-             AND ($4 = '' OR person = $4) ORDER BY stage DESC, task DESC LIMIT $2"
-        ),
-        Filter { person: Some(_), .. } => select!(
-            "WHERE person = $4 AND task < $1 AND ($3 = '' OR repository = $3) \
-             AND ($5 = '' OR stage = $5) ORDER BY person DESC, task DESC LIMIT $2"
-        ),
-        Filter { repository: Some(_), .. } => select!(
-            "WHERE repository = $3 AND task < $1 AND ($4 = '' OR person = $4) \
-             AND ($5 = '' OR stage = $5) ORDER BY repository DESC, task DESC LIMIT $2"
-        ),
-        Filter { repository: None, person: None, stage: None } => select!(
-            "WHERE task < $1 AND $3 = '' AND $4 = '' AND $5 = '' ORDER BY task DESC LIMIT $2"
-        ),
-    };
-    let text = |value: Option<String>| Value::Owned(value.unwrap_or_default());
-    let values = [
-        Value::Owned(page.before.map_or_else(|| "~".to_owned(), |task| task.to_string())),
-        Value::Number(i64::from(page.size.min(Page::LONGEST))),
-        text(filter.repository.as_ref().map(ToString::to_string)),
-        text(filter.person.map(|person| person.to_string())),
-        text(filter.stage.clone()),
-    ];
-    let rows = database.rows(sql, &values).await?;
+    // `~` sorts after every id.
+    let before = page.before.map_or_else(|| "~".to_owned(), |task| task.to_string());
+    let mut values =
+        vec![Value::Owned(before), Value::Number(i64::from(page.size.min(Page::LONGEST)))];
+    values.extend(word(filter).map(Value::Owned));
+    let rows = database.rows(statement(filter), &values).await?;
     rows.iter().map(view).collect()
+}
+
+/// Each has an index of its own, so that nothing is read and thrown away.
+pub(crate) const fn statement(filter: &Filter) -> &'static str {
+    match (&filter.repository, &filter.person, &filter.stage) {
+        (None, None, None) => select!("WHERE task < $1 ORDER BY task DESC LIMIT $2"),
+        (Some(_), None, None) => newest!("repository"),
+        (None, Some(_), None) => newest!("person"),
+        (None, None, Some(_)) => newest!("stage"),
+        (Some(_), Some(_), None) => newest!("line"),
+        (Some(_), None, Some(_)) => newest!("repository_and_stage"),
+        (None, Some(_), Some(_)) => newest!("person_and_stage"),
+        (Some(_), Some(_), Some(_)) => newest!("line_and_stage"),
+    }
+}
+
+/// The word that these tasks have in that column.
+fn word(filter: &Filter) -> Option<String> {
+    let Filter { repository, person, stage } = filter;
+    let parts = [
+        repository.as_ref().map(ToString::to_string),
+        person.map(|person| person.to_string()),
+        stage.clone(),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 pub(crate) async fn one(database: &Database, task: TaskId) -> Result<Option<TaskView>, StoreError> {
@@ -118,15 +141,25 @@ pub(crate) async fn one(database: &Database, task: TaskId) -> Result<Option<Task
     rows.first().map(view).transpose()
 }
 
-/// Plans that wait for someone's decision, those that wait longest first.
+/// Plans that wait for someone's decision, those that wait longest first. The page after a task begins
+/// where it stood, whether or not it has been decided since.
 pub(crate) async fn inbox(database: &Database, page: Page) -> Result<Vec<TaskView>, StoreError> {
-    let sql =
-        select!("WHERE stage = 'awaiting approval' AND task > $1 ORDER BY stage, task LIMIT $2");
-    let after = page.before.map(|task| task.to_string()).unwrap_or_default();
     let size = Value::Number(i64::from(page.size.min(Page::LONGEST)));
-    let rows = database.rows(sql, &[Value::Owned(after), size]).await?;
+    let rows = match page.before {
+        None => database.rows(INBOX, &[size]).await?,
+        Some(last) => database.rows(INBOX_BEHIND, &[Value::Owned(last.to_string()), size]).await?,
+    };
     rows.iter().map(view).collect()
 }
+
+pub(crate) const INBOX: &str =
+    select!("WHERE stage = 'awaiting approval' ORDER BY asked_at, task LIMIT $1");
+
+pub(crate) const INBOX_BEHIND: &str = select!(
+    "WHERE stage = 'awaiting approval' \
+     AND (asked_at, task) > ((SELECT asked_at FROM tasks WHERE task = $1), $1) \
+     ORDER BY asked_at, task LIMIT $2"
+);
 
 fn view(row: &Row) -> Result<TaskView, StoreError> {
     let positive = |number: i64| u64::try_from(number).unwrap_or_default();

@@ -63,7 +63,7 @@ words! {
 mod tests {
     use super::*;
 
-    const PLAIN: [Step; 13] = [
+    const PLAIN: [Step; 12] = [
         Step::Open,
         Step::Research,
         Step::Plan,
