@@ -75,7 +75,8 @@ pub(crate) async fn rage(
     let deadline = started + Duration::from_secs(arguments.patience);
     while storm.goes_on(&tasks).await? && Instant::now() < deadline {
         storm.strike(&tasks).await?;
-        pause(Duration::from_millis(150)).await;
+        let calm = Duration::from_millis(100 + storm.dice.throw(500));
+        pause(calm).await;
     }
     let left = deadline.saturating_duration_since(Instant::now());
     // Calm: whatever is frozen comes back, nobody is killed any more.

@@ -8,7 +8,10 @@ use std::fmt::Write as _;
 use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
 
 use crate::{
-    commands::{completions::Completions, config::Config, doctor::Doctor, version::Version},
+    commands::{
+        audit::Audit, backup::Backup, completions::Completions, config::Config, doctor::Doctor,
+        restore::Restore, version::Version,
+    },
     terminal::ColorChoice,
 };
 
@@ -43,6 +46,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Doctor(Doctor),
     Config(Config),
+    Audit(Audit),
+    Backup(Backup),
+    Restore(Restore),
     Version(Version),
     Completions(Completions),
 }
@@ -50,6 +56,7 @@ pub(crate) enum Command {
 /// The headings of `lamp --help`, and the commands under each.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Set up", &["doctor", "config"]),
+    ("Look after the data", &["audit", "backup", "restore"]),
     ("About this program", &["version", "completions", "help"]),
 ];
 

@@ -17,6 +17,7 @@ mod doctor;
 mod environment;
 mod exit;
 mod format;
+mod kept;
 mod report;
 mod start;
 mod terminal;

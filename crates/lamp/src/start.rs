@@ -78,6 +78,9 @@ fn run(
             doctor.run(&host, colors, out)
         }
         Command::Config(config) => config.run(colors, out),
+        Command::Audit(audit) => audit.run(environment, out),
+        Command::Backup(backup) => backup.run(environment, out),
+        Command::Restore(restore) => restore.run(environment, out),
         Command::Version(version) => version.run(out),
         Command::Completions(completions) => completions.run(cli::command(), out),
     }

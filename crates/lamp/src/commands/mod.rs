@@ -3,7 +3,10 @@
 //! `run` takes what the command needs from the outside and a writer, so that it
 //! can be tested without a process.
 
+pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod restore;
 pub(crate) mod version;

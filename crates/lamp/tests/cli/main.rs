@@ -4,6 +4,7 @@
 mod completions;
 mod config;
 mod doctor;
+mod kept;
 mod streams;
 mod usage;
 mod world;
