@@ -7,12 +7,14 @@ use std::{
 };
 
 use anyhow::bail;
+use contracts::ids::IdSource as _;
 use domain::{id::TaskId, limits::Limits, task::Standing};
-use engine::Engine;
+use engine::{Engine, SubmitError};
 use store::{Place, Store};
 use tempfile::TempDir;
 use testkit::{
     clock::AnyClock,
+    ids::SystemIds,
     inspect::{Verdict, inspect},
     ledger::Ledger,
     world::World,
@@ -73,6 +75,23 @@ impl Arena {
         // A few repositories, so that the fair queue has something to be fair about.
         let request = testkit::request(&format!("acme/web-{}", number % 7), script)?;
         Ok(self.engine.submit(request, Limits::default()).await?)
+    }
+
+    /// The same, by someone who tries again when the database is busy, with the same id.
+    pub async fn submit_stubbornly(&self, number: usize, script: &str) -> anyhow::Result<TaskId> {
+        let task = TaskId::from_u128(SystemIds.next());
+        let request = testkit::request(&format!("acme/web-{}", number % 7), script)?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.engine.submit_as(task, request.clone(), Limits::default()).await {
+                Ok(()) => return Ok(task),
+                Err(SubmitError::Store(error)) if error.is_passing() && tries < 20 => {
+                    pause(Duration::from_millis(500)).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     /// How many of `tasks` have ended and left nothing to do.

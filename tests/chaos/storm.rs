@@ -67,7 +67,7 @@ pub(crate) async fn rage(
     let mut tasks = Vec::with_capacity(arguments.tasks);
     for number in 0..arguments.tasks {
         let script = storm.dice.pick(&SCRIPTS).copied().unwrap_or_default();
-        tasks.push(arena.submit(number, script).await?);
+        tasks.push(arena.submit_stubbornly(number, script).await?);
         if number % 20 == 19 {
             storm.strike(&tasks).await?;
         }

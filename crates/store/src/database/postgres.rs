@@ -18,7 +18,7 @@ const CONNECTIONS: u32 = 16;
 /// How often a write is tried when the database itself asks for it (deadlock, serialization).
 const TRIES: usize = 5;
 /// A server that has vanished in the middle of a transaction keeps nobody waiting for longer.
-const LONGEST_SILENCE: &str = "10s";
+const LONGEST_SILENCE: &str = "3s";
 const PAUSE_BEFORE_DIALLING: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
