@@ -59,10 +59,10 @@ async fn an_engine_that_comes_back_after_its_leases_ran_out_does_no_harm() {
     let two = program().start(&arena, "two", Doom::Never).unwrap();
     for _ in 0..3 {
         one.freeze().unwrap();
-        pause(Duration::from_millis(2_000)).await;
+        pause(Duration::from_secs(2)).await;
         one.thaw().unwrap();
         two.freeze().unwrap();
-        pause(Duration::from_millis(2_000)).await;
+        pause(Duration::from_secs(2)).await;
         two.thaw().unwrap();
     }
     check(&arena, &tasks).await;

@@ -51,22 +51,22 @@ impl<H: Hands> Engine<H> {
         request: Request,
         limits: Limits,
     ) -> Result<(), SubmitError> {
-        submit::begin(self, task, request, limits).await
+        Box::pin(submit::begin(self, task, request, limits)).await
     }
 
     /// A person asks for something. Refusals are sentences for that person, and are audited.
     pub async fn ask(&self, task: TaskId, by: Person, ask: Ask) -> Result<Task, SubmitError> {
-        submit::command(self, task, Command::Ask { by, ask }).await
+        Box::pin(submit::command(self, task, Command::Ask { by, ask })).await
     }
 
     /// The outside tells what happened: a merge, a push, a failed check.
     pub async fn report(&self, task: TaskId, report: Report) -> Result<Task, SubmitError> {
-        submit::command(self, task, Command::Report(report)).await
+        Box::pin(submit::command(self, task, Command::Report(report))).await
     }
 
     /// Drives tasks until `stop`. Then running steps are let go, for the next driver.
     pub async fn run(&self, stop: CancellationToken) {
-        driver::drive(self, stop).await;
+        Box::pin(driver::drive(self, stop)).await;
     }
 
     pub const fn store(&self) -> &Arc<Store> {

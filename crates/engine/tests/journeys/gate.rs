@@ -42,12 +42,12 @@ async fn a_stale_plan_hash_is_refused_with_a_sentence_and_loses_nothing() {
     let stage = Stage::new().await;
     let (task, plan) = at_the_gate(&stage, "fix it").await;
     let other: PlanHash = "0".repeat(64).parse().unwrap();
-    let stale = Ask::Approve { plan: other, conditions: NONE };
-    let refused = stage.engine.ask(task, bob(), stale).await.unwrap_err().to_string();
+    let old = Ask::Approve { plan: other, conditions: NONE };
+    let refused = stage.engine.ask(task, bob(), old).await.unwrap_err().to_string();
     assert!(refused.ends_with("is the one waiting; read it and decide again"), "{refused}");
-    let approved =
+    let after =
         stage.engine.ask(task, bob(), Ask::Approve { plan, conditions: NONE }).await.unwrap();
-    assert!(approved.stage.mandate().is_some());
+    assert!(after.stage.mandate().is_some());
 }
 
 #[tokio::test]
@@ -71,8 +71,8 @@ async fn an_attempt_without_the_right_is_refused_and_audited() {
 async fn of_two_approvals_at_once_one_counts() {
     let stage = Stage::new().await;
     let (task, plan) = at_the_gate(&stage, "fix it").await;
-    let approve = || stage.engine.ask(task, bob(), Ask::Approve { plan, conditions: NONE });
-    let (one, two) = tokio::join!(approve(), approve());
+    let decide = || stage.engine.ask(task, bob(), Ask::Approve { plan, conditions: NONE });
+    let (one, two) = tokio::join!(decide(), decide());
     assert_eq!([one.is_ok(), two.is_ok()].iter().filter(|ok| **ok).count(), 1);
     assert_eq!(stage.told(task).await.matches("approved").count(), 1);
 }

@@ -63,9 +63,9 @@ async fn the_research_sandbox_is_never_the_one_that_implements() {
     let prepared: Vec<_> = history
         .events
         .iter()
-        .filter_map(|it| match &it.event {
-            Event::Prepared { sandbox } => Some(*sandbox),
-            _other => None,
+        .filter_map(|it| {
+            let Event::Prepared { sandbox } = &it.event else { return None };
+            Some(*sandbox)
         })
         .collect();
     assert_eq!(prepared.len(), 2);
