@@ -64,14 +64,16 @@ pub(crate) async fn update(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let moved = before.is_none_or(|before| before.stage != after.stage);
+    if !moved && before.is_some_and(|before| begun(before) == begun(after)) {
+        return count(connection, id, seq, after, at).await;
+    }
     let asked = moved && matches!(after.stage, Stage::AwaitingApproval { .. });
-    let begun = after.workspace.is_some() || after.stage.mandate().is_some();
     let values = [
         Value::Owned(id.to_string()),
         number(seq),
         Value::Text(after.stage.name()),
         Value::Text(standing(after.stage.standing())),
-        Value::Number(i64::from(begun)),
+        Value::Number(i64::from(begun(after))),
         Value::MaybeNumber(moved.then_some(at.as_millis())),
         Value::MaybeText(waiting_plan(&after.stage)),
         Value::MaybeText(failure(&after.stage).map(str::to_owned)),
@@ -86,6 +88,29 @@ pub(crate) async fn update(
                    asked_at = COALESCE($12, asked_at) \
                WHERE task = $1";
     connection.execute(sql, &values).await.map(|_one| ())
+}
+
+/// The same, for an event after which the task stands where it stood: no index has to be touched.
+async fn count(
+    connection: &mut Connection<'_>,
+    id: TaskId,
+    seq: u64,
+    after: &Task,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let values = [
+        Value::Owned(id.to_string()),
+        number(seq),
+        number(after.spent.money.as_micros()),
+        Value::Number(at.as_millis()),
+    ];
+    let sql = "UPDATE tasks SET seq = $2, spent = $3, changed_at = $4 WHERE task = $1";
+    connection.execute(sql, &values).await.map(|_one| ())
+}
+
+/// Whether the task has had a place before.
+const fn begun(task: &Task) -> bool {
+    task.workspace.is_some() || task.stage.mandate().is_some()
 }
 
 pub(crate) const fn standing(standing: Standing) -> &'static str {

@@ -10,7 +10,7 @@ use domain::{
     time::Timestamp,
 };
 
-use super::append::Append;
+use super::append::{Append, take_turn};
 use crate::{
     StoreError,
     changes::Change,
@@ -122,8 +122,7 @@ impl Admit {
         task: TaskId,
     ) -> Result<Option<u64>, StoreError> {
         // The turn comes before the reading: whoever cancels it right now is before or after us.
-        let sql = "UPDATE tasks SET seq = seq WHERE task = $1";
-        connection.execute(sql, &[Value::Owned(task.to_string())]).await?;
+        take_turn(connection, task).await?;
         let history = history::read(connection, task).await?;
         let (Some(before), Some(newest)) = (history.task(), history.events.last()) else {
             return Ok(None);

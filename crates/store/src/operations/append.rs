@@ -15,7 +15,7 @@ use crate::{
     StoreError,
     audit::Entry,
     changes::Change,
-    database::{Connection, Operation, Value},
+    database::{Connection, Operation, Sql, Value},
     outbox::Lease,
     projection, stored,
 };
@@ -65,6 +65,23 @@ impl Operation for Append {
     }
 }
 
+/// SQLite has one writer, so its turn is taken already.
+const TURN: Sql = Sql {
+    sqlite: "SELECT seq FROM tasks WHERE task = $1",
+    postgres: "SELECT seq FROM tasks WHERE task = $1 FOR UPDATE",
+};
+
+/// Makes sure that nobody else appends to `task` until this transaction ends; tells how many events it
+/// has.
+pub(crate) async fn take_turn(
+    connection: &mut Connection<'_>,
+    task: TaskId,
+) -> Result<Option<u64>, StoreError> {
+    let row = connection.row(connection.choose(TURN), &[Value::Owned(task.to_string())]).await?;
+    let seq = row.map(|row| row.number("seq")).transpose()?;
+    Ok(seq.map(|seq| u64::try_from(seq).unwrap_or_default()))
+}
+
 struct Now {
     seq: u64,
     task: Option<Task>,
@@ -78,13 +95,8 @@ impl Append {
             (None, 0) => return Ok(()),
             (None, _) => return Err(StoreError::Conflict { task: self.task }),
         }
-        let values = [Value::Owned(self.task.to_string()), number(self.seq)];
-        let sql = "UPDATE tasks SET seq = seq WHERE task = $1 AND seq = $2";
-        if connection.execute(sql, &values).await? == 1 {
-            return Ok(());
-        }
-        let sql = "SELECT seq FROM tasks WHERE task = $1";
-        match connection.row(sql, &values[..1]).await? {
+        match take_turn(connection, self.task).await? {
+            Some(seq) if seq == self.seq => Ok(()),
             Some(_moved_on) => Err(StoreError::Conflict { task: self.task }),
             None => Err(StoreError::NoTask { task: self.task }),
         }
