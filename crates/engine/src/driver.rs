@@ -12,7 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Engine, Hands,
-    held::Held,
+    held::{Held, Holding},
     keeper,
     settle::settle,
     steps::{self, Scene},
@@ -138,19 +138,19 @@ async fn claim<H: Hands>(drive: &Arc<Drive<H>>) -> Result<usize, StoreError> {
     let count = leases.len();
     for lease in leases {
         let drive = Arc::clone(drive);
-        // Held before it runs: the claim loop counts it at once.
+        // Held before it runs, so that the next claim counts it.
+        let holding = drive.held.hold(lease.clone(), until);
         let running = drive.running.clone();
-        running.spawn(async move { run(&drive, lease).await });
+        running.spawn(async move { run(&drive, lease, holding).await });
     }
     Ok(count)
 }
 
 /// One step, from its claim to its settlement.
-async fn run<H: Hands>(drive: &Drive<H>, lease: Lease) {
+async fn run<H: Hands>(drive: &Drive<H>, lease: Lease, holding: Holding) {
     let engine = &drive.engine;
     let (task, seq, step) = (lease.task, lease.seq, lease.step);
     engine.settings.witness.sees(Moment::Claimed { task, seq, step });
-    let holding = drive.held.hold(&lease);
     let done = tokio::select! {
         biased;
         () = holding.stop.cancelled() => None,

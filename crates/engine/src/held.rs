@@ -1,12 +1,12 @@
 //! The leases that this engine holds, and how to stop the steps behind them.
 //!
-//! One loop keeps them: it renews all of them at a third of their time, and at once when a task that
-//! we work on has changed. A lease that was superseded or lost stops its step. When the database
-//! cannot be reached until the leases run out, every step stops: someone else may have them by now.
+//! They are renewed all together at a third of their time, and at once when a task that we work on has
+//! changed. A lease that was superseded or lost stops its step. When the database cannot be reached
+//! until a lease has run out, its step stops too: someone else may have it by now.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -14,72 +14,87 @@ use domain::{id::TaskId, time::Timestamp};
 use store::{Lease, Renewal, Store};
 use tokio_util::sync::CancellationToken;
 
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Held(Arc<Mutex<Steps>>);
+
 #[derive(Debug, Default)]
-pub(crate) struct Held {
-    steps: Mutex<HashMap<u64, (Lease, CancellationToken)>>,
-    next: std::sync::atomic::AtomicU64,
-    kept_until: Mutex<Option<Timestamp>>,
+struct Steps {
+    next: u64,
+    all: HashMap<u64, Step>,
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    lease: Lease,
+    until: Timestamp,
+    stop: CancellationToken,
 }
 
 /// One lease in the list; leaves it when dropped.
-pub(crate) struct Holding<'h> {
-    held: &'h Held,
+#[derive(Debug)]
+pub(crate) struct Holding {
+    held: Held,
     number: u64,
     pub(crate) stop: CancellationToken,
 }
 
-impl Drop for Holding<'_> {
+impl Drop for Holding {
     fn drop(&mut self) {
-        lock(&self.held.steps).remove(&self.number);
+        self.held.lock().all.remove(&self.number);
     }
 }
 
 impl Held {
-    pub(crate) fn hold(&self, lease: &Lease) -> Holding<'_> {
-        let number = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    pub(crate) fn hold(&self, lease: Lease, until: Timestamp) -> Holding {
         let stop = CancellationToken::new();
-        lock(&self.steps).insert(number, (lease.clone(), stop.clone()));
-        Holding { held: self, number, stop }
+        let mut steps = self.lock();
+        let number = steps.next;
+        steps.next += 1;
+        steps.all.insert(number, Step { lease, until, stop: stop.clone() });
+        Holding { held: self.clone(), number, stop }
     }
 
     pub(crate) fn len(&self) -> usize {
-        lock(&self.steps).len()
+        self.lock().all.len()
     }
 
     pub(crate) fn works_on(&self, task: TaskId) -> bool {
-        lock(&self.steps).values().any(|(lease, _)| lease.task == task)
+        self.lock().all.values().any(|step| step.lease.task == task)
     }
 
     /// Renews everything that is held. Steps whose lease is gone are told to stop.
     pub(crate) async fn renew(&self, store: &Store, now: Timestamp, lease: Duration) {
-        let (leases, stops): (Vec<Lease>, Vec<CancellationToken>) =
-            lock(&self.steps).values().cloned().unzip();
-        if leases.is_empty() {
-            *lock(&self.kept_until) = None;
+        let (numbers, steps): (Vec<u64>, Vec<Step>) =
+            self.lock().all.iter().map(|(number, step)| (*number, step.clone())).unzip();
+        if steps.is_empty() {
             return;
         }
         let until = now + lease;
+        let leases = steps.iter().map(|step| step.lease.clone()).collect();
         match store.renew(leases, until).await {
             Ok(renewals) => {
-                *lock(&self.kept_until) = Some(until);
-                for (renewal, stop) in renewals.into_iter().zip(stops) {
+                for ((number, step), renewal) in numbers.iter().zip(&steps).zip(renewals) {
                     match renewal {
-                        Renewal::Held => {}
-                        Renewal::Superseded | Renewal::Lost => stop.cancel(),
+                        Renewal::Held => self.keep(*number, until),
+                        Renewal::Superseded | Renewal::Lost => step.stop.cancel(),
                     }
                 }
             }
             Err(error) => {
-                let ran_out = lock(&self.kept_until).is_some_and(|until| now >= until);
-                tracing::warn!(%error, ran_out, "cannot renew leases");
-                if ran_out {
-                    stops.iter().for_each(CancellationToken::cancel);
-                }
+                tracing::warn!(%error, "cannot renew leases");
+                let ran_out = steps.iter().filter(|step| step.until <= now);
+                ran_out.for_each(|step| step.stop.cancel());
             }
         }
     }
-}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    fn keep(&self, number: u64, until: Timestamp) {
+        if let Some(step) = self.lock().all.get_mut(&number) {
+            step.until = until;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Steps> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

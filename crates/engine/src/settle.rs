@@ -37,8 +37,13 @@ pub(crate) async fn settle<H: Hands>(
         match write(engine, &lease, &reports).await {
             Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed) => return,
             Err(StoreError::Conflict { .. }) => {}
+            // Trying the same again would end the same: the step is done anew, later.
+            Err(error) if !error.is_passing() => {
+                tracing::error!(%error, task = %lease.task, "cannot write an outcome");
+                return put_back(engine, lease, error.to_string()).await;
+            }
             Err(error) => {
-                tracing::warn!(%error, task = %lease.task, "cannot write an outcome");
+                tracing::warn!(%error, task = %lease.task, "cannot write an outcome yet");
                 let again = engine.now() + engine.settings.pause_after(tries);
                 tokio::select! {
                     () = stop.cancelled() => return,
@@ -59,9 +64,15 @@ async fn write<H: Hands>(
     }
     let history = engine.store.history(lease.task).await?;
     let before = history.task().ok_or(StoreError::NoTask { task: lease.task })?;
-    let events = decided(&before, reports);
+    let mut events = decided(&before, reports);
+    if let (true, Some((_, phase))) = (events.is_empty(), blame(lease.step)) {
+        // The step is still asked for, and what came of it does not fit: a fault of ours, which must
+        // not leave the task waiting for nothing.
+        let message = "the outcome of this step does not fit the task";
+        let failure = Failure::new(FailureKind::Internal, phase, message);
+        events = decided(&before, &[Report::Failed(failure)]);
+    }
     if events.is_empty() {
-        // The task has moved on; the outcome has no place in it any more.
         return engine.store.finish(lease.clone()).await;
     }
     let append = Append {
