@@ -1,13 +1,14 @@
 //! Time, as an argument.
 
-use std::future::Future;
+use std::{future::Future, time::Duration};
 
 use domain::time::Timestamp;
 
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 
-    /// Returns once [`Clock::now`] has reached `time`; at once if it has.
+    /// Returns once [`Clock::now`] has reached `time`; at once if it has. A clock that is set back
+    /// meanwhile makes nobody wait longer than was left at the call: look again after it.
     fn sleep_until(&self, time: Timestamp) -> impl Future<Output = ()> + Send;
 }
 
@@ -25,14 +26,17 @@ impl Clock for SystemClock {
 
     async fn sleep_until(&self, time: Timestamp) {
         /// A clock that is set forward is noticed within this time.
-        const LONGEST: std::time::Duration = std::time::Duration::from_secs(10);
+        const LONGEST: Duration = Duration::from_secs(10);
+        let mut patience = time.since(self.now());
         loop {
-            let left = time.since(self.now());
+            let left = time.since(self.now()).min(patience);
             if left.is_zero() {
                 return;
             }
+            let nap = left.min(LONGEST);
+            patience = patience.saturating_sub(nap);
             #[expect(clippy::disallowed_methods, reason = "this is the one clock")]
-            tokio::time::sleep(left.min(LONGEST)).await;
+            tokio::time::sleep(nap).await;
         }
     }
 }

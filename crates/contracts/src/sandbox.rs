@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, future::Future, time::Duration};
 
 use domain::{
     agent::Tier,
+    approval::Conditions,
     code::{Access, CommitId, RepositoryName},
     cost::Cost,
     id::{SandboxId, TaskId},
@@ -65,10 +66,13 @@ pub struct Spec {
     pub image: String,
     pub tier: Tier,
     pub compute: Compute,
+    /// What is inside when it is first opened. Waking it changes nothing inside.
     pub sources: Vec<Checkout>,
+    /// What the approver allowed, for an implementing sandbox. Applied anew at every opening.
+    pub conditions: Option<Conditions>,
 }
 
-/// A repository inside the sandbox.
+/// A repository inside the sandbox. From one with [`Access::Read`] nothing is ever taken out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkout {
     pub repository: RepositoryName,

@@ -5,7 +5,14 @@ use std::{fmt, future::Future};
 use domain::id::{SandboxId, TaskId};
 
 pub trait SecretSource: Send + Sync + 'static {
-    /// The value of `name`, for one request of `sandbox`. Refused once the task is revoked.
+    /// From now on values may be handed out for `sandbox`, until its task is revoked.
+    fn grant(
+        &self,
+        task: TaskId,
+        sandbox: SandboxId,
+    ) -> impl Future<Output = Result<(), SecretError>> + Send;
+
+    /// The value of `name`, for one request of `sandbox`, which must have been granted.
     fn value(
         &self,
         name: &SecretName,
@@ -13,7 +20,8 @@ pub trait SecretSource: Send + Sync + 'static {
         sandbox: SandboxId,
     ) -> impl Future<Output = Result<SecretValue, SecretError>> + Send;
 
-    /// From now on nothing is handed out for `task`; what was minted for it is withdrawn.
+    /// Nothing more is handed out for the sandboxes of `task` that were granted so far; what was minted
+    /// for them is withdrawn.
     fn revoke(&self, task: TaskId) -> impl Future<Output = Result<(), SecretError>> + Send;
 }
 
@@ -71,7 +79,9 @@ impl fmt::Debug for SecretValue {
 pub enum SecretError {
     #[error("there is no secret `{0}`; set it with `lamp secret set {0}`")]
     Unknown(SecretName),
-    #[error("the task has ended: nothing is handed out for it")]
+    #[error(
+        "nothing is handed out for this sandbox: it was not granted, or its grant was withdrawn"
+    )]
     Revoked,
     #[error("the secret source cannot be reached now: {reason}")]
     Busy { reason: String },

@@ -19,9 +19,10 @@ pub struct Approval {
     pub conditions: Conditions,
 }
 
-/// What the approver allows. `None` means: what the plan and the policy say, and nothing narrower.
+/// What the approver allows. `None` means: whatever the policy allows.
 ///
-/// Conditions only ever narrow; they are intersected with the policy when the sandbox is made.
+/// Conditions only ever narrow; they are intersected with the policy when the sandbox is made. A path
+/// allows itself and everything below it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Conditions {
     pub paths: Option<BTreeSet<String>>,

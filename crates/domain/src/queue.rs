@@ -1,9 +1,9 @@
 //! Who is next? (TR10)
 //!
 //! Places are few. They are given one at a time, each to the repository with the fewest running
-//! tasks, within it to the person with the fewest, within those to the task that waits longest. So
-//! one person's fifty tasks delay a colleague's single one by one place at most. Work that was
-//! begun (an approved plan, an answered question) goes before work that was not.
+//! tasks, within it to the person with the fewest, within those to work that was begun (an approved
+//! plan, an answered question), then to the task that waits longest. So one person's fifty tasks,
+//! begun or not, delay a colleague's single one by one place at most.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -111,9 +111,9 @@ fn next(waiting: &[Waiting], left: &BTreeSet<usize>, load: &Load, places: Places
         waiting.get(*index).map(|task| {
             (
                 load.is_at_its_limit(task, places),
-                task.begun,
                 load.of_repository(&task.repository),
                 load.of_person(task.person),
+                task.begun,
                 task.since,
                 task.task,
             )
@@ -213,11 +213,22 @@ mod tests {
     }
 
     #[test]
-    fn begun_work_goes_first() {
+    fn begun_work_goes_first_within_a_share() {
         let mut approved = waiting(9, "web", 1);
         approved.begun = Begun::Yes;
         let order = all(&[waiting(1, "web", 2), approved], &[], PLACES);
         assert_eq!(order[0].task, TaskId::from_u128(9));
+    }
+
+    #[test]
+    fn begun_work_does_not_starve_a_newcomer() {
+        let begun = |number| Waiting { begun: Begun::Yes, ..waiting(number, "web", 1) };
+        let mut queue: Vec<Waiting> = (10..60).map(begun).collect();
+        queue.push(waiting(5, "web", 2));
+        let places = Places { total: 9, per_repository: 9, per_person: 9 };
+        let order = all(&queue, &[], places);
+        let newcomer = order.iter().find(|at| at.task == TaskId::from_u128(5)).unwrap();
+        assert_eq!(newcomer.place, 2);
     }
 
     proptest! {

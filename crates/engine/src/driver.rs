@@ -15,7 +15,7 @@ use crate::{
     held::{Held, Holding},
     keeper,
     settle::settle,
-    steps::{self, Scene},
+    steps::{self, Ended, Scene},
     witness::Moment,
 };
 
@@ -84,7 +84,8 @@ async fn keep_leases<H: Hands>(drive: &Drive<H>) {
             () = drive.check_leases.notified() => {}
             () = engine.hands.clock().sleep_until(next) => {}
         }
-        drive.held.renew(&engine.store, engine.now(), engine.settings.lease).await;
+        let now = || engine.now();
+        drive.held.renew(&engine.store, now, engine.settings.lease).await;
     }
 }
 
@@ -151,30 +152,33 @@ async fn run<H: Hands>(drive: &Drive<H>, lease: Lease, holding: Holding) {
     let engine = &drive.engine;
     let (task, seq, step) = (lease.task, lease.seq, lease.step);
     engine.settings.witness.sees(Moment::Claimed { task, seq, step });
-    let done = tokio::select! {
+    let ended = tokio::select! {
         biased;
         () = holding.stop.cancelled() => None,
         () = drive.stop.cancelled() => {
-            // For the next driver, at once.
-            drop(engine.store.put_back(lease, engine.now(), "the engine stopped".to_owned()).await);
+            drop(engine.store.hand_over(lease).await);
             return;
         }
-        done = work(engine, &lease) => Some(done),
+        ended = work(engine, &lease) => Some(ended),
     };
-    match done {
-        None => drop(engine.store.finish(lease).await),
-        Some(done) => {
+    match ended {
+        // Only what is no longer wanted goes. A lease that ran out is somebody else's by now.
+        None => drop(engine.store.abandon(lease).await),
+        Some(ended) => {
             engine.settings.witness.sees(Moment::Done { task, seq, step });
-            settle(engine, lease, done, &holding.stop).await;
+            tokio::select! {
+                () = drive.stop.cancelled() => {}
+                () = settle(engine, lease, ended, &holding.stop) => {}
+            }
         }
     }
     drop(holding);
     drive.look.notify_one();
 }
 
-async fn work<H: Hands>(engine: &Engine<H>, lease: &Lease) -> Result<steps::Done, steps::Trouble> {
+async fn work<H: Hands>(engine: &Engine<H>, lease: &Lease) -> Ended {
     match Scene::read(engine, lease).await {
         Ok(scene) => steps::run(&scene).await,
-        Err(error) => Err(steps::Trouble::Busy(error.to_string())),
+        Err(error) => Ended::unread(&error),
     }
 }

@@ -8,7 +8,7 @@ use domain::{
     limits::Limits,
     people::Person,
     request::Request,
-    task::{Ask, Command, Report, Task},
+    task::{Ask, Command, ForgeNews, Task},
 };
 use store::Store;
 use tokio_util::sync::CancellationToken;
@@ -59,9 +59,9 @@ impl<H: Hands> Engine<H> {
         Box::pin(submit::command(self, task, Command::Ask { by, ask })).await
     }
 
-    /// The outside tells what happened: a merge, a push, a failed check.
-    pub async fn report(&self, task: TaskId, report: Report) -> Result<Task, SubmitError> {
-        Box::pin(submit::command(self, task, Command::Report(report))).await
+    /// A forge tells what happened to a pull request: a merge, a push, a failed check.
+    pub async fn forge_says(&self, task: TaskId, news: ForgeNews) -> Result<Task, SubmitError> {
+        Box::pin(submit::command(self, task, Command::Report(news.into()))).await
     }
 
     /// Drives tasks until `stop`. Then running steps are let go, for the next driver.

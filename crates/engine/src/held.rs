@@ -63,13 +63,13 @@ impl Held {
     }
 
     /// Renews everything that is held. Steps whose lease is gone are told to stop.
-    pub(crate) async fn renew(&self, store: &Store, now: Timestamp, lease: Duration) {
+    pub(crate) async fn renew(&self, store: &Store, now: impl Fn() -> Timestamp, lease: Duration) {
         let (numbers, steps): (Vec<u64>, Vec<Step>) =
             self.lock().all.iter().map(|(number, step)| (*number, step.clone())).unzip();
         if steps.is_empty() {
             return;
         }
-        let until = now + lease;
+        let until = now() + lease;
         let leases = steps.iter().map(|step| step.lease.clone()).collect();
         match store.renew(leases, until).await {
             Ok(renewals) => {
@@ -82,6 +82,8 @@ impl Held {
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot renew leases");
+                // Asking may have taken long: what counts is the time after it.
+                let now = now();
                 let ran_out = steps.iter().filter(|step| step.until <= now);
                 ran_out.for_each(|step| step.stop.cancel());
             }

@@ -1,4 +1,4 @@
-//! Writes the outcome of a step.
+//! Writes the outcome of a step, together with taking its row away.
 
 use domain::{
     failure::{Failure, FailureKind},
@@ -10,37 +10,45 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, Hands,
-    steps::{Done, Trouble},
+    steps::{Done, Ended, Trouble},
     witness::Moment,
 };
 use contracts::clock::Clock as _;
 
+/// Writes what came of a step. Its work is done; only the writing is left, which is tried until it
+/// holds or the lease is gone.
 pub(crate) async fn settle<H: Hands>(
     engine: &Engine<H>,
     lease: Lease,
-    done: Result<Done, Trouble>,
+    ended: Ended,
     stop: &CancellationToken,
 ) {
-    let reports = match done {
+    let mut reports = match ended.outcome {
         Ok(Done::Nothing) => Vec::new(),
         Ok(Done::Reports(reports)) => reports,
         Err(Trouble::Failed(failure)) => vec![Report::Failed(failure)],
+        Err(Trouble::NotOurs(reason)) => {
+            return put_back(engine, lease, reason, Pause::Longest).await;
+        }
         Err(Trouble::Busy(reason)) => match giving_up(engine, &lease, &reason) {
             Some(failure) => vec![Report::Failed(failure)],
-            None => return put_back(engine, lease, reason).await,
+            None => return put_back(engine, lease, reason, Pause::Growing).await,
         },
     };
-    // The work is done; only its writing is left. It is tried until it holds or the lease is gone.
+    // The outcome first, the bill after it: work that was paid for is never lost to the budget.
+    reports.extend(ended.charge);
     let mut tries = 0;
     loop {
         tries += 1;
         match write(engine, &lease, &reports).await {
-            Ok(()) | Err(StoreError::LeaseLost | StoreError::Closed) => return,
+            Ok(()) | Err(StoreError::Closed) => return,
+            // Told to stop at the last moment: then the row goes, so that nobody waits for it.
+            Err(StoreError::LeaseLost) => return drop(engine.store.abandon(lease).await),
             Err(StoreError::Conflict { .. }) => {}
             // Trying the same again would end the same: the step is done anew, later.
             Err(error) if !error.is_passing() => {
                 tracing::error!(%error, task = %lease.task, "cannot write an outcome");
-                return put_back(engine, lease, error.to_string()).await;
+                return put_back(engine, lease, error.to_string(), Pause::Longest).await;
             }
             Err(error) => {
                 tracing::warn!(%error, task = %lease.task, "cannot write an outcome yet");
@@ -138,11 +146,21 @@ const fn blame(step: Step) -> Option<(FailureKind, Phase)> {
     })
 }
 
-async fn put_back<H: Hands>(engine: &Engine<H>, lease: Lease, reason: String) {
+/// How long a step rests before it is tried again.
+enum Pause {
+    Growing,
+    Longest,
+}
+
+async fn put_back<H: Hands>(engine: &Engine<H>, lease: Lease, reason: String, pause: Pause) {
     let (task, seq, step, attempt) = (lease.task, lease.seq, lease.step, lease.attempt);
     engine.settings.witness.sees(Moment::PutBack { task, seq, step, attempt });
     tracing::info!(%task, ?step, attempt, reason, "trying again later");
-    let due_at = engine.now() + engine.settings.pause_after(attempt);
+    let pause = match pause {
+        Pause::Growing => engine.settings.pause_after(attempt),
+        Pause::Longest => engine.settings.longest_pause,
+    };
+    let due_at = engine.now() + pause;
     if let Err(error) = engine.store.put_back(lease, due_at, reason).await {
         // The lease runs out by itself, and then the step is anybody's.
         tracing::warn!(%error, %task, "cannot put a step back");

@@ -27,11 +27,12 @@ pub(crate) async fn begin<H: Hands>(
     request: Request,
     limits: Limits,
 ) -> Result<(), SubmitError> {
+    let requested = Event::Requested { request, limits };
     let append = Append {
         task,
         seq: 0,
         before: None,
-        events: vec![Event::Requested { request, limits }],
+        events: vec![requested.clone()],
         at: engine.now(),
         settles: None,
     };
@@ -40,8 +41,12 @@ pub(crate) async fn begin<H: Hands>(
             engine.settings.witness.sees(Moment::Appended { task, seq: appended.seq });
             Ok(())
         }
-        // The caller repeats a call whose answer was lost.
-        Err(StoreError::Exists { .. }) => Ok(()),
+        // The caller repeats a call whose answer was lost; another request must not pass for it.
+        Err(error @ StoreError::Exists { .. }) => {
+            let history = engine.store.history(task).await?;
+            let same = history.events.first().is_some_and(|first| first.event == requested);
+            if same { Ok(()) } else { Err(error.into()) }
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -4,7 +4,7 @@
 use domain::{
     id::TaskId,
     request::Request,
-    task::{Event, Mandate, PauseReason, Resting, Stage, Standing, Task},
+    task::{Event, PauseReason, Resting, Stage, Standing, Task},
     time::Timestamp,
 };
 
@@ -77,7 +77,7 @@ pub(crate) async fn update(
         Value::MaybeNumber(moved.then_some(at.as_millis())),
         Value::MaybeText(waiting_plan(&after.stage)),
         Value::MaybeText(failure(&after.stage).map(str::to_owned)),
-        Value::MaybeNumber(pull_request(&after.stage)),
+        Value::MaybeNumber(pull_request(after)),
         number(after.spent.money.as_micros()),
         Value::Number(at.as_millis()),
         Value::MaybeNumber(asked.then_some(at.as_millis())),
@@ -166,7 +166,6 @@ fn failure(stage: &Stage) -> Option<&'static str> {
     }
 }
 
-fn pull_request(stage: &Stage) -> Option<i64> {
-    let number = stage.mandate().and_then(Mandate::pull_request)?;
-    i64::try_from(number.0).ok()
+fn pull_request(task: &Task) -> Option<i64> {
+    i64::try_from(task.pull_request?.0).ok()
 }

@@ -102,6 +102,16 @@ impl Store {
         self.write(operations::lease::Finish { lease }).await
     }
 
+    /// A step that was told to stop has stopped. Does nothing to a step that is still wanted.
+    pub async fn abandon(&self, lease: Lease) -> Result<(), StoreError> {
+        self.write(operations::lease::Abandon { lease }).await
+    }
+
+    /// Gives a step to whoever comes next, as if it had not been begun.
+    pub async fn hand_over(&self, lease: Lease) -> Result<(), StoreError> {
+        self.write(operations::lease::HandOver { lease }).await
+    }
+
     /// A step did not work out: anyone may try again from `due_at`.
     pub async fn put_back(
         &self,

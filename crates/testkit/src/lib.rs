@@ -23,7 +23,7 @@ use domain::{
     code::Access,
     id::PersonId,
     people::{Person, Role},
-    request::{ChannelKind, Request, RepositoryUse, Source},
+    request::{ChannelKind, RepositoryUse, Request, Source},
 };
 
 /// The person who asks.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use contracts::clock::Clock as _;
 use domain::{
     approval::Conditions,
-    task::{Ask, Report, Stage},
+    task::{Ask, ForgeNews, Stage},
 };
 use engine::Engine;
 use store::{Filter, Page, Store, TaskView};
@@ -55,7 +55,7 @@ async fn decide(engine: &Engine<World>, view: &TaskView) {
             drop(engine.ask(view.task, ann(), answer).await);
         }
         Stage::PullRequestOpen { .. } => {
-            drop(engine.report(view.task, Report::Merged).await);
+            drop(engine.forge_says(view.task, ForgeNews::Merged).await);
         }
         Stage::Queued { .. }
         | Stage::Preparing { .. }

@@ -28,6 +28,7 @@ fn spec(id: SandboxId, image: &str) -> Spec {
         tier: Tier::Standard,
         compute: Compute::default(),
         sources: Vec::new(),
+        conditions: None,
     }
 }
 

@@ -45,6 +45,7 @@ impl Task {
                     self.follow_ups = Some(FollowUps { head: head.clone(), count });
                 }
             }
+            Event::PullRequestOpened { number } => self.pull_request = Some(*number),
             Event::BudgetRaised { to, .. } => self.limits.budget = *to,
             Event::Charged { cost, .. } => self.spent = self.spent + *cost,
             // The sandbox goes when the task ends; a retry gets a fresh one.
@@ -59,7 +60,6 @@ impl Task {
             | Event::ChecksFailed { .. }
             | Event::ReviewPassed { .. }
             | Event::ReviewFoundFaults { .. }
-            | Event::PullRequestOpened { .. }
             | Event::Messaged { .. }
             | Event::Amended { .. }
             | Event::Paused { .. }
@@ -127,11 +127,7 @@ fn stage_after(stage: Stage, event: &Event) -> Stage {
         (
             Event::PullRequestOpened { number },
             Stage::Working(Work::Deliver { mandate, commit }),
-        ) => Stage::PullRequestOpen {
-            mandate: mandate.delivered(*number),
-            number: *number,
-            head: commit,
-        },
+        ) => Stage::PullRequestOpen { mandate, number: *number, head: commit },
         (Event::Woken { .. }, Stage::PullRequestOpen { mandate, .. }) => {
             Stage::Waking { mandate: mandate.with_fresh_rounds() }
         }

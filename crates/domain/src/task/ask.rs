@@ -1,8 +1,9 @@
 //! What a person's wish means for a task.
 
 use crate::{
-    approval::ApprovalRefusal,
+    approval::{ApprovalRefusal, Conditions},
     people::{Action, Person},
+    plan::stays_inside,
     request::Request,
 };
 
@@ -20,6 +21,8 @@ pub(super) fn decide(task: &Task, by: &Person, ask: Ask) -> Result<Event, Refusa
             Ask::Approve { plan, conditions },
         ) => {
             task.limits.gate.check(plan, *waiting, by, task.requester)?;
+            within_budget(task)?;
+            well_written(&conditions)?;
             Ok(Event::Approved { plan, by: by.id, conditions })
         }
 
@@ -44,11 +47,13 @@ pub(super) fn decide(task: &Task, by: &Person, ask: Ask) -> Result<Event, Refusa
             if question != *open {
                 return Err(Refusal::StaleQuestion);
             }
+            within_budget(task)?;
             Ok(Event::Answered { question, by: by.id, text: readable(text)? })
         }
 
         (Stage::PullRequestOpen { .. }, Ask::Message { text }) => {
             may(task, by, Action::Steer)?;
+            within_budget(task)?;
             wake(task, WakeCause::Comment { by: by.id, text: readable(text)? })
         }
         (
@@ -102,6 +107,7 @@ pub(super) fn decide(task: &Task, by: &Person, ask: Ask) -> Result<Event, Refusa
             };
             let plan = mandate.approval().plan;
             task.limits.gate.check(plan, plan, by, task.requester)?;
+            well_written(&conditions)?;
             Ok(Event::Amended { by: by.id, conditions })
         }
 
@@ -118,9 +124,13 @@ pub(super) fn decide(task: &Task, by: &Person, ask: Ask) -> Result<Event, Refusa
             Ask::RaiseBudget { to },
         ) => {
             may(task, by, Action::Widen)?;
-            let spent = task.spent.money;
-            if to <= spent {
-                return Err(Refusal::BudgetTooSmall { to, spent });
+            // What an approver limited, only an amended approval widens, with all that the gate asks.
+            if task.stage.mandate().is_some_and(|it| it.approval().conditions.budget.is_some()) {
+                return Err(Refusal::BudgetOfApproval);
+            }
+            let least = task.spent.money.max(task.limits.budget);
+            if to <= least {
+                return Err(Refusal::BudgetTooSmall { to, least });
             }
             Ok(Event::BudgetRaised { by: by.id, to })
         }
@@ -193,6 +203,16 @@ fn within_budget(task: &Task) -> Result<(), Refusal> {
         return Err(Refusal::OverBudget { spent: task.spent.money, budget: task.budget() });
     }
     Ok(())
+}
+
+/// A path that could never match would forbid everything, or nothing, without anyone noticing.
+fn well_written(conditions: &Conditions) -> Result<(), Refusal> {
+    let paths = conditions.paths.iter().flatten();
+    let odd = |path: &&String| !stays_inside(path) || path.contains(['*', '?']);
+    match paths.into_iter().find(odd) {
+        None => Ok(()),
+        Some(path) => Err(Refusal::ConditionPath(path.clone())),
+    }
 }
 
 fn readable(text: String) -> Result<String, Refusal> {

@@ -116,6 +116,30 @@ pub enum Report {
     },
 }
 
+/// What a forge tells about a pull request. The only reports that come from outside the engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForgeNews {
+    CheckFailed {
+        head: CommitId,
+        check: String,
+    },
+    Merged,
+    Closed,
+    /// A person pushed to the branch.
+    TakenOver,
+}
+
+impl From<ForgeNews> for Report {
+    fn from(news: ForgeNews) -> Self {
+        match news {
+            ForgeNews::CheckFailed { head, check } => Self::CheckFailedOnHead { head, check },
+            ForgeNews::Merged => Self::Merged,
+            ForgeNews::Closed => Self::PullRequestClosed,
+            ForgeNews::TakenOver => Self::TakenOver,
+        }
+    }
+}
+
 /// A timer that ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TimeUp {

@@ -94,7 +94,10 @@ pub fn due(before: Option<&Task>, after: &Task) -> Vec<Due> {
     let limits = &after.limits;
     let mut all = match &after.stage {
         Stage::Queued { .. } if before.is_none() => vec![now(Step::Tell)],
-        // The queue gives places by itself.
+        // The queue gives places by itself. Until then the sandbox need not stay awake.
+        Stage::Queued { .. } | Stage::Waking { .. } if after.workspace.is_some() => {
+            vec![now(Step::Rest)]
+        }
         Stage::Queued { .. } | Stage::Waking { .. } => Vec::new(),
         Stage::Preparing { .. } => vec![now(Step::Open)],
         Stage::Working(work) => vec![now(step_of(work))],

@@ -46,14 +46,14 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Ask, Command, Report, TimeUp};
+pub use command::{Ask, Command, ForgeNews, Report, TimeUp};
 pub use due::{Due, Lane, Span, Step, due};
 pub use event::{DoneBecause, Event, PauseReason, Verdict, WakeCause};
 pub use refusal::Refusal;
 pub use stage::{Mandate, Resting, Stage, Standing, Work};
 
 use crate::{
-    code::CommitId,
+    code::{CommitId, PullRequestNumber},
     cost::Cost,
     id::{PersonId, SandboxId},
     limits::Limits,
@@ -73,6 +73,8 @@ pub struct Task {
     pub workspace: Option<Workspace>,
     /// The agent's own name for its memory, so that it can be woken with it.
     pub session: Option<String>,
+    /// Its pull request, once there is one, whatever happens to the plan afterwards.
+    pub pull_request: Option<PullRequestNumber>,
     /// How often the newest head has woken the task.
     pub follow_ups: Option<FollowUps>,
 }
@@ -84,11 +86,13 @@ pub struct Workspace {
     pub purpose: Purpose,
 }
 
-/// A research sandbox never becomes an implementing one: what it holds is thrown away.
+/// What a sandbox is for. It never changes: a research sandbox does not become an implementing one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Purpose {
     Research,
     Implement,
+    Verify,
+    Review,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +111,7 @@ impl Task {
             spent: Cost::ZERO,
             workspace: None,
             session: None,
+            pull_request: None,
             follow_ups: None,
         }
     }

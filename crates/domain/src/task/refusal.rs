@@ -14,8 +14,14 @@ pub enum Refusal {
     StaleQuestion,
     #[error("the task cannot be retried from `{from}`: it has not come that far")]
     NotThatFar { from: Phase },
-    #[error("a budget of {to} is not more than the {spent} already spent")]
-    BudgetTooSmall { to: Money, spent: Money },
+    #[error("a budget of {to} is not more than the {least} that is allowed or spent already")]
+    BudgetTooSmall { to: Money, least: Money },
+    #[error("the approval limits what this task may spend: amend it to allow more")]
+    BudgetOfApproval,
+    #[error(
+        "`{0}` is not a path that can be allowed: write `src` or `src/login.rs`, without `*` or a `/` at the end"
+    )]
+    ConditionPath(String),
     #[error("the task has spent {spent} of {budget}; raise its budget first")]
     OverBudget { spent: Money, budget: Money },
     #[error(

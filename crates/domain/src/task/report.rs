@@ -3,8 +3,8 @@
 use crate::failure::{Ending, Failure, FailureKind};
 
 use super::{
-    DoneBecause, Event, Mandate, PauseReason, Refusal, Report, Stage, Task, TimeUp, Verdict,
-    WakeCause, Work, after::is_over_budget, ask::wake,
+    DoneBecause, Event, PauseReason, Refusal, Report, Stage, Task, TimeUp, Verdict, WakeCause,
+    Work, after::is_over_budget, ask::wake,
 };
 
 #[expect(clippy::too_many_lines, reason = "one table of rules is read as a whole")]
@@ -89,8 +89,8 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
             wake(task, WakeCause::FailedCheck { check })
         }
         // A person decided about the pull request. A follow-up may be under way; they win.
-        (stage, report @ (Report::TakenOver | Report::Merged | Report::PullRequestClosed))
-            if has_pull_request(stage) =>
+        (_, report @ (Report::TakenOver | Report::Merged | Report::PullRequestClosed))
+            if has_pull_request(task) =>
         {
             let because = if report == Report::Merged {
                 DoneBecause::Merged
@@ -191,7 +191,6 @@ fn pause(failure: Failure) -> Event {
     Event::Paused { why: PauseReason::Failure(failure) }
 }
 
-fn has_pull_request(stage: &Stage) -> bool {
-    let over = stage.standing() == super::Standing::Over;
-    !over && stage.mandate().and_then(Mandate::pull_request).is_some()
+fn has_pull_request(task: &Task) -> bool {
+    task.pull_request.is_some() && task.stage.standing() != super::Standing::Over
 }

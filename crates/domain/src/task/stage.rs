@@ -83,12 +83,11 @@ pub struct Mandate {
     attempt: u8,
     review_round: u8,
     last_failure: Option<Footprint>,
-    pull_request: Option<PullRequestNumber>,
 }
 
 impl Mandate {
     pub(super) const fn granted(approval: Approval) -> Self {
-        Self { approval, attempt: 1, review_round: 0, last_failure: None, pull_request: None }
+        Self { approval, attempt: 1, review_round: 0, last_failure: None }
     }
 
     pub const fn approval(&self) -> &Approval {
@@ -109,10 +108,6 @@ impl Mandate {
         self.last_failure
     }
 
-    pub const fn pull_request(&self) -> Option<PullRequestNumber> {
-        self.pull_request
-    }
-
     pub(super) fn amended(mut self, conditions: Conditions) -> Self {
         self.approval.conditions = conditions;
         self
@@ -127,11 +122,6 @@ impl Mandate {
     pub(super) fn after_faults(mut self) -> Self {
         self.review_round = self.review_round.saturating_add(1);
         self.with_fresh_attempts()
-    }
-
-    pub(super) fn delivered(mut self, number: PullRequestNumber) -> Self {
-        self.pull_request = Some(number);
-        self
     }
 
     /// A person stepped in: the counting begins again.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use contracts::agent::{AgentError, AgentEvent, Agents as _, Answer, Mode, Outcome, Run, Words};
 use domain::{
-    cost::Cost,
     failure::{Failure, FailureKind},
     id::{QuestionId, SandboxId},
     question::Question,
@@ -13,7 +12,7 @@ use domain::{
 use store::Heard;
 use tokio::sync::mpsc;
 
-use super::{Done, Scene, Trouble, brief, stable_number};
+use super::{Scene, Trouble, brief, stable_number};
 use crate::Hands;
 
 /// Whether the agent continues its memory or begins with a fresh one.
@@ -32,6 +31,7 @@ pub(super) async fn run<H: Hands>(
     let limits = &scene.task.limits;
     let condition = scene.task.stage.mandate().and_then(|it| it.approval().conditions.time);
     let limit = limits.time.of(phase);
+    let bill = scene.bill().await.map_err(Trouble::Busy)?;
     let run = Run {
         key: scene.key("agent"),
         task: scene.lease.task,
@@ -44,7 +44,7 @@ pub(super) async fn run<H: Hands>(
             Memory::Fresh => None,
         },
         limit: condition.map_or(limit, |allowed: Duration| allowed.min(limit)),
-        budget: scene.task.budget().minus(scene.task.spent.money),
+        budget: scene.task.budget().minus(bill.money),
     };
     let (words, listening) = mpsc::channel(8);
     let (events, told) = mpsc::channel(64);
@@ -73,22 +73,26 @@ async fn watch(mut told: mpsc::Receiver<AgentEvent>) {
 async fn pass_on_words<H: Hands>(scene: &Scene<'_, H>, words: mpsc::Sender<Words>) {
     let mut changes = scene.engine.store.subscribe();
     let mut seen = scene.history.seq();
+    // The first look is for what was said between reading the history and listening.
+    let mut heard = Heard::Missed;
     loop {
-        match changes.next().await {
-            Heard::Change(change) if change.task != scene.lease.task => continue,
+        match heard {
+            Heard::Change(change) if change.task != scene.lease.task => {
+                heard = changes.next().await;
+                continue;
+            }
             Heard::Change(_) | Heard::Missed => {}
             Heard::Closed => return,
         }
-        let Ok(new) = scene.engine.store.events_after(scene.lease.task, seen, 100).await else {
-            continue;
-        };
-        for recorded in new {
+        let new = scene.engine.store.events_after(scene.lease.task, seen, 100).await;
+        for recorded in new.unwrap_or_default() {
             seen = recorded.seq;
             if let Event::Messaged { text, .. } = recorded.event {
                 // An agent that is just finishing no longer listens.
                 drop(words.send(Words(text)).await);
             }
         }
+        heard = changes.next().await;
     }
 }
 
@@ -101,24 +105,6 @@ pub(super) fn asked<H: Hands>(
 ) -> Report {
     let id = QuestionId::from_u128(stable_number(scene.key("question")));
     Report::Asked { question: Question { id, text, choices }, session }
-}
-
-/// The outcome first, the bill after it: work that was paid for is never lost to the budget.
-///
-/// The bill is what the meter says beyond what was written down before, so it also covers runs that
-/// were stopped, and a repeat writes it once.
-pub(super) async fn charged<H: Hands>(
-    scene: &Scene<'_, H>,
-    report: Report,
-) -> Result<Done, Trouble> {
-    let bill = scene.hands().agents().bill(scene.lease.task).await;
-    let bill = bill.map_err(|error| trouble(scene, error))?;
-    let mut reports = vec![report];
-    let cost = bill.since(scene.task.spent);
-    if cost != Cost::ZERO {
-        reports.push(Report::Charged { phase: scene.phase(), cost });
-    }
-    Ok(Done::Reports(reports))
 }
 
 /// An answer that does not fit the mode.

@@ -9,7 +9,7 @@ use contracts::{
 use domain::{failure::FailureKind, task::Report};
 
 use super::{
-    Outcome, Scene, Trouble,
+    Done, Outcome, Scene, Trouble,
     agent::{self, Memory},
     open::forge_trouble,
 };
@@ -21,7 +21,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let session = outcome.session;
     match outcome.answer {
         Answer::Question { text, choices } => {
-            agent::charged(scene, agent::asked(scene, text, choices, session)).await
+            Ok(Done::Reports(vec![agent::asked(scene, text, choices, session)]))
         }
         Answer::Change => {
             let forges = scene.hands().forges();
@@ -30,7 +30,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
             stays_within_conditions(scene, &change)?;
             let Change { commit, difference, .. } = change;
             let report = Report::Implemented { commit, difference, session };
-            agent::charged(scene, report).await
+            Ok(Done::Reports(vec![report]))
         }
         other @ (Answer::Notes(_) | Answer::Plan(_) | Answer::Review(_)) => {
             Err(agent::unexpected(scene, &other))

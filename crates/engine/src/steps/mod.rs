@@ -18,16 +18,21 @@ mod side;
 mod tell;
 mod verify;
 
-use contracts::{Key, sandbox::SandboxError};
+use contracts::{
+    Key,
+    agent::Agents as _,
+    sandbox::{SandboxError, Sandboxes as _},
+};
 use domain::{
     agent::AgentName,
     code::RepositoryName,
+    cost::Cost,
     digest::Digest,
     failure::{Failure, FailureKind},
     id::SandboxId,
     phase::Phase,
     request::Request,
-    task::{Event, Report, Step, Task},
+    task::{Event, Lane, Report, Step, Task, Work},
 };
 use store::{History, Lease, StoreError};
 
@@ -56,11 +61,49 @@ pub(crate) enum Trouble {
     /// The outside is busy: try again later.
     Busy(String),
     Failed(Failure),
+    /// A newer lamp wrote what we cannot read: it is for that one to do.
+    NotOurs(String),
 }
 
 pub(crate) type Outcome = Result<Done, Trouble>;
 
-pub(crate) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
+/// What came of a step, and what it cost.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) charge: Option<Report>,
+}
+
+impl Ended {
+    /// The task could not even be read.
+    pub(crate) fn unread(error: &StoreError) -> Self {
+        let reason = error.to_string();
+        let trouble =
+            if error.is_passing() { Trouble::Busy(reason) } else { Trouble::NotOurs(reason) };
+        Self { outcome: Err(trouble), charge: None }
+    }
+}
+
+/// Does the step, and reads the meters afterwards, however it ended.
+pub(crate) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Ended {
+    let outcome = perform(scene).await;
+    match scene.lease.step.lane() {
+        Lane::Notice | Lane::Timer => Ended { outcome, charge: None },
+        Lane::Work => match (scene.charge().await, scene.lease.step) {
+            (Ok(charge), _) => Ended { outcome, charge },
+            // The last reading must not be lost; the others are made up for by the next.
+            (Err(reason), Step::Close) => {
+                Ended { outcome: outcome.and(Err(Trouble::Busy(reason))), charge: None }
+            }
+            (Err(reason), _) => {
+                tracing::warn!(task = %scene.lease.task, reason, "cannot read the meters");
+                Ended { outcome, charge: None }
+            }
+        },
+    }
+}
+
+async fn perform<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     match scene.lease.step {
         Step::Open => open::run(scene).await,
         Step::Research => research::run(scene).await,
@@ -124,8 +167,28 @@ impl<'e, H: Hands> Scene<'e, H> {
         workspace.ok_or_else(|| self.failed(FailureKind::SandboxLost, "the task has no sandbox"))
     }
 
+    /// The phase that the step belongs to, or that it follows.
     pub(crate) fn phase(&self) -> Phase {
-        self.task.stage.phase().unwrap_or(Phase::Prepare)
+        let stage = &self.task.stage;
+        let at_the_gate = || match stage.mandate() {
+            None => Phase::Plan,
+            Some(_) => Phase::Deliver,
+        };
+        stage.phase().or_else(|| stage.work().map(Work::phase)).unwrap_or_else(at_the_gate)
+    }
+
+    /// Everything that the task has used so far, as the meters outside say.
+    pub(crate) async fn bill(&self) -> Result<Cost, String> {
+        let asked = self.hands().agents().bill(self.lease.task).await;
+        let used = self.hands().sandboxes().bill(self.lease.task).await;
+        Ok(asked.map_err(|error| error.to_string())? + used.map_err(|error| error.to_string())?)
+    }
+
+    /// What the bill says beyond what was written down. Covers runs that failed or were stopped, and
+    /// a repeat finds nothing more to write.
+    async fn charge(&self) -> Result<Option<Report>, String> {
+        let cost = self.bill().await?.since(self.task.spent);
+        Ok((cost != Cost::ZERO).then_some(Report::Charged { phase: self.phase(), cost }))
     }
 
     pub(crate) fn failed(&self, kind: FailureKind, message: impl Into<String>) -> Trouble {

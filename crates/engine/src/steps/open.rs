@@ -6,24 +6,25 @@
 use contracts::{
     forge::{ForgeError, Forges as _},
     sandbox::{Checkout, Compute, SandboxError, Sandboxes as _, Spec},
+    secret::SecretSource as _,
 };
 use domain::{
-    code::{Access, CommitId},
+    code::{Access, CommitId, RepositoryName},
     failure::FailureKind,
     id::SandboxId,
-    task::{Purpose, Report, Workspace},
+    task::{Event, Purpose, Report, Work, Workspace},
 };
 
 use super::{Done, Outcome, Scene, Trouble};
 use crate::Hands;
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
-    let purpose = scene.task.stage.work().map_or(Purpose::Research, domain::task::Work::purpose);
+    let purpose = scene.task.stage.work().map_or(Purpose::Research, Work::purpose);
     let sandboxes = scene.hands().sandboxes();
-    let commit = head(scene).await?;
+    let commit = starting_point(scene, purpose).await?;
     let opened = match scene.task.workspace {
         Some(rests) if rests.purpose == purpose => {
-            let again = spec(scene, rests.sandbox, purpose, &commit)?;
+            let again = spec(scene, rests.sandbox, purpose, &commit).await?;
             match sandboxes.open(&again).await {
                 Ok(()) => rests.sandbox,
                 // It did not survive its rest. A fresh one takes its place.
@@ -40,7 +41,20 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
         let gone = sandboxes.destroy(sandbox).await;
         gone.map_err(|error| scene.sandbox_trouble(&error))?;
     }
+    let secrets = scene.hands().secrets();
+    let revoked = secrets.revoke(scene.lease.task).await;
+    revoked.map_err(|error| Trouble::Busy(error.to_string()))?;
+    grant(scene, opened).await?;
     Ok(Done::Reports(vec![Report::Prepared { sandbox: opened }]))
+}
+
+/// Lets credentials be handed out for `sandbox`.
+pub(super) async fn grant<H: Hands>(
+    scene: &Scene<'_, H>,
+    sandbox: SandboxId,
+) -> Result<(), Trouble> {
+    let granted = scene.hands().secrets().grant(scene.lease.task, sandbox).await;
+    granted.map_err(|error| Trouble::Busy(error.to_string()))
 }
 
 async fn open_new<H: Hands>(
@@ -49,28 +63,57 @@ async fn open_new<H: Hands>(
     commit: &CommitId,
 ) -> Result<SandboxId, Trouble> {
     let id = scene.new_workspace();
-    let spec = spec(scene, id, purpose, commit)?;
+    let spec = spec(scene, id, purpose, commit).await?;
     let opened = scene.hands().sandboxes().open(&spec).await;
     opened.map_err(|error| scene.sandbox_trouble(&error))?;
     Ok(id)
 }
 
-pub(super) async fn head<H: Hands>(scene: &Scene<'_, H>) -> Result<CommitId, Trouble> {
-    let head = scene.hands().forges().head(scene.repository()?).await;
+/// Where work begins: on the task's own newest change, if it has made one under this plan; otherwise on
+/// the newest commit of the default branch.
+async fn starting_point<H: Hands>(
+    scene: &Scene<'_, H>,
+    purpose: Purpose,
+) -> Result<CommitId, Trouble> {
+    let own = scene.history.events.iter().rev().find_map(|recorded| {
+        let Event::Implemented { commit, .. } = &recorded.event else { return None };
+        Some(commit.clone())
+    });
+    match (purpose, own) {
+        (Purpose::Implement, Some(commit)) => Ok(commit),
+        (Purpose::Implement, None) | (Purpose::Research | Purpose::Verify | Purpose::Review, _) => {
+            head(scene, scene.repository()?).await
+        }
+    }
+}
+
+async fn head<H: Hands>(
+    scene: &Scene<'_, H>,
+    repository: &RepositoryName,
+) -> Result<CommitId, Trouble> {
+    let head = scene.hands().forges().head(repository).await;
     head.map_err(|error| forge_trouble(scene, &error))
 }
 
-pub(super) fn spec<H: Hands>(
+/// A sandbox with the task's repositories: the first at `commit`, the others at their heads.
+pub(super) async fn spec<H: Hands>(
     scene: &Scene<'_, H>,
     id: SandboxId,
     purpose: Purpose,
     commit: &CommitId,
 ) -> Result<Spec, Trouble> {
     let settings = &scene.engine.settings;
-    let access = match purpose {
-        Purpose::Research => Access::Read,
-        Purpose::Implement => Access::Write,
-    };
+    let mut sources = Vec::with_capacity(scene.request.repositories.len());
+    for used in &scene.request.repositories {
+        let commit =
+            if sources.is_empty() { commit.clone() } else { head(scene, &used.name).await? };
+        let access = match purpose {
+            Purpose::Implement => used.access,
+            Purpose::Research | Purpose::Verify | Purpose::Review => Access::Read,
+        };
+        sources.push(Checkout { repository: used.name.clone(), commit, access });
+    }
+    let mandate = scene.task.stage.mandate();
     Ok(Spec {
         id,
         owner: scene.lease.task,
@@ -78,11 +121,8 @@ pub(super) fn spec<H: Hands>(
         image: settings.image.clone(),
         tier: settings.tier,
         compute: Compute::default(),
-        sources: vec![Checkout {
-            repository: scene.repository()?.clone(),
-            commit: commit.clone(),
-            access,
-        }],
+        sources,
+        conditions: mandate.map(|mandate| mandate.approval().conditions.clone()),
     })
 }
 

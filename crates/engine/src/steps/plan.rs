@@ -4,7 +4,7 @@ use contracts::agent::{Answer, Mode};
 use domain::task::Report;
 
 use super::{
-    Outcome, Scene,
+    Done, Outcome, Scene,
     agent::{self, Memory},
 };
 use crate::Hands;
@@ -14,9 +14,9 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let session = outcome.session;
     match outcome.answer {
         Answer::Question { text, choices } => {
-            agent::charged(scene, agent::asked(scene, text, choices, session)).await
+            Ok(Done::Reports(vec![agent::asked(scene, text, choices, session)]))
         }
-        Answer::Plan(plan) => agent::charged(scene, Report::PlanWritten { plan, session }).await,
+        Answer::Plan(plan) => Ok(Done::Reports(vec![Report::PlanWritten { plan, session }])),
         other @ (Answer::Notes(_) | Answer::Change | Answer::Review(_)) => {
             Err(agent::unexpected(scene, &other))
         }

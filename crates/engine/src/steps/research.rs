@@ -4,7 +4,7 @@ use contracts::agent::{Answer, Mode};
 use domain::task::Report;
 
 use super::{
-    Outcome, Scene,
+    Done, Outcome, Scene,
     agent::{self, Memory},
 };
 use crate::Hands;
@@ -14,11 +14,11 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let session = outcome.session;
     match outcome.answer {
         Answer::Question { text, choices } => {
-            agent::charged(scene, agent::asked(scene, text, choices, session)).await
+            Ok(Done::Reports(vec![agent::asked(scene, text, choices, session)]))
         }
         Answer::Notes(notes) => {
             let notes = scene.keep(&notes)?;
-            agent::charged(scene, Report::Researched { notes, session }).await
+            Ok(Done::Reports(vec![Report::Researched { notes, session }]))
         }
         other @ (Answer::Plan(_) | Answer::Change | Answer::Review(_)) => {
             Err(agent::unexpected(scene, &other))

@@ -9,9 +9,9 @@ use domain::{
 };
 
 use super::{
-    Outcome, Scene,
+    Done, Outcome, Scene,
     agent::{self, Memory},
-    side,
+    open, side,
 };
 use crate::Hands;
 
@@ -20,7 +20,9 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
         return Err(scene.failed(FailureKind::Internal, "there is no commit to review"));
     };
     let sandbox = scene.side_sandbox("review");
-    side::open(scene, sandbox, Purpose::Research, commit).await?;
+    side::open(scene, sandbox, Purpose::Review, commit).await?;
+    // The reviewer asks a model too.
+    open::grant(scene, sandbox).await?;
     let reviewed = agent::run(scene, Mode::Review, sandbox, Memory::Fresh).await;
     let Reviewed { answer, .. } = side::close(scene, sandbox, reviewed).await?;
     let findings = match answer {
@@ -44,5 +46,5 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     } else {
         Report::ReviewFoundFaults { evidence }
     };
-    agent::charged(scene, report).await
+    Ok(Done::Reports(vec![report]))
 }

@@ -14,7 +14,7 @@ pub(super) async fn open<H: Hands>(
     commit: &CommitId,
 ) -> Result<(), Trouble> {
     remove_leftovers(scene, &[sandbox]).await?;
-    let spec = workspace::spec(scene, sandbox, purpose, commit)?;
+    let spec = workspace::spec(scene, sandbox, purpose, commit).await?;
     let opened = scene.hands().sandboxes().open(&spec).await;
     opened.map_err(|error| scene.sandbox_trouble(&error))
 }

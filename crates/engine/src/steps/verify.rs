@@ -28,7 +28,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
         return Err(scene.failed(FailureKind::Internal, "there is no commit to verify"));
     };
     let sandbox = scene.side_sandbox("verify");
-    side::open(scene, sandbox, Purpose::Implement, commit).await?;
+    side::open(scene, sandbox, Purpose::Verify, commit).await?;
     let judged = judge(scene, sandbox, commit).await;
     let (failing, log) = side::close(scene, sandbox, judged).await?;
     let evidence = scene.keep(&log)?;

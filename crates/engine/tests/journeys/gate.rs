@@ -3,7 +3,7 @@
 use domain::{
     approval::Conditions,
     plan::PlanHash,
-    task::{Ask, Report, Stage as TaskStage},
+    task::{Ask, ForgeNews, Stage as TaskStage},
 };
 use testkit::{ann, bob};
 
@@ -23,14 +23,13 @@ const NONE: Conditions =
     Conditions { paths: None, hosts: None, commands: None, budget: None, time: None };
 
 #[tokio::test]
-async fn nothing_that_a_step_could_report_passes_the_gate() {
+async fn nothing_that_a_forge_could_say_passes_the_gate() {
     let stage = Stage::new().await;
     let (task, _plan) = at_the_gate(&stage, "fix it").await;
-    let commit = "a".repeat(40).parse().unwrap();
-    let difference = domain::digest::Digest::of(b"x");
-    let forged = Report::Implemented { commit, difference, session: None };
-    for report in [forged, Report::Admitted, Report::Merged] {
-        let refused = stage.engine.report(task, report).await.unwrap_err().to_string();
+    let head = "a".repeat(40).parse().unwrap();
+    let forged = ForgeNews::CheckFailed { head, check: "approved".to_owned() };
+    for news in [forged, ForgeNews::Merged, ForgeNews::Closed, ForgeNews::TakenOver] {
+        let refused = stage.engine.forge_says(task, news).await.unwrap_err().to_string();
         assert!(refused.starts_with("a task that is awaiting approval cannot"), "{refused}");
     }
     assert_eq!(stage.ledger.names("pull").unwrap(), Vec::<String>::new());

@@ -8,7 +8,7 @@ use domain::{
     id::TaskId,
     limits::Limits,
     plan::PlanHash,
-    task::{Ask, Report, Resting, Stage as TaskStage, Standing, Task},
+    task::{Ask, ForgeNews, Resting, Stage as TaskStage, Standing, Task},
 };
 use engine::{Engine, Settings};
 use store::{Place, Store};
@@ -171,7 +171,7 @@ impl Stage {
     }
 
     pub(crate) async fn merge(&self, task: TaskId) {
-        self.engine.report(task, Report::Merged).await.unwrap();
+        self.engine.forge_says(task, ForgeNews::Merged).await.unwrap();
     }
 
     /// Every file that holds a blob.

@@ -1,6 +1,6 @@
 //! People who step in while a step is running (PL9).
 
-use domain::task::{Ask, Report, Stage as TaskStage, Work};
+use domain::task::{Ask, ForgeNews, Stage as TaskStage, Work};
 use testkit::ann;
 
 use crate::stage::{Stage, is_over};
@@ -20,7 +20,7 @@ async fn cancelling_reaches_a_running_step_and_leaves_nothing_behind() {
     stage.wait_until(task, is_over).await;
     running.stop().await;
     assert_eq!(stage.ledger.names("sandbox").unwrap(), Vec::<String>::new());
-    assert_eq!(stage.ledger.names("revoked").unwrap().len(), 1);
+    assert_eq!(stage.ledger.names(&format!("grant-{task}")).unwrap(), Vec::<String>::new());
     assert!(stage.news(task).contains("task.cancelled"));
 }
 
@@ -80,7 +80,7 @@ async fn a_comment_on_the_pull_request_wakes_the_same_task_on_the_same_branch() 
     assert_eq!(first.workspace, second.workspace, "it kept its computer");
     assert_eq!(stage.ledger.names("pull").unwrap().len(), 1);
     assert_eq!(stage.ledger.names("push").unwrap().len(), 2);
-    stage.engine.report(task, Report::TakenOver).await.unwrap();
+    stage.engine.forge_says(task, ForgeNews::TakenOver).await.unwrap();
     stage.wait_until(task, is_over).await;
     running.stop().await;
 }

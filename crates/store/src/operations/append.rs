@@ -177,11 +177,18 @@ impl Append {
             Value::Text(stored::step::encode(due.step)),
             Value::Text(stored::step::lane(due.step.lane())),
             Value::Text(stored::step::span(due.step.span())),
-            Value::Number((self.at + due.delay).as_millis()),
+            Value::Number(self.due_at(due)),
         ];
         let sql = "INSERT INTO outbox (task, seq, step, lane, span, due_at) \
                    VALUES ($1, $2, $3, $4, $5, $6)";
         connection.execute(sql, &values).await.map(|_one| ())
+    }
+}
+
+impl Append {
+    /// What is to be done now is due whatever the clock says, also after it was set back.
+    fn due_at(&self, due: Due) -> i64 {
+        if due.delay.is_zero() { 0 } else { (self.at + due.delay).as_millis() }
     }
 }
 

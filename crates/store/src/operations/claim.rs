@@ -3,6 +3,8 @@
 //! Steps of one task and one lane run one after the other, in the order of their events; timers run
 //! whenever they are due. Rows that were told to stop and whose holder has gone are swept out here.
 
+use std::time::Duration;
+
 use domain::time::Timestamp;
 
 use crate::{
@@ -40,6 +42,9 @@ pub(crate) const DUE: Sql = Sql {
                ORDER BY ready_at LIMIT $2 FOR UPDATE SKIP LOCKED",
 };
 
+/// How long a step that we cannot read is out of the way.
+const UNKNOWN_WAITS: Duration = Duration::from_secs(10);
+
 impl Operation for Claim {
     type Output = Vec<Lease>;
 
@@ -51,13 +56,15 @@ impl Operation for Claim {
         let rows = connection.rows(connection.choose(DUE), &values).await?;
         let mut leases = Vec::with_capacity(rows.len());
         for row in rows {
-            // A step that a newer lamp wrote is left to it. It does not hold up the others.
             match self.lease(&row) {
                 Ok(lease) => {
                     self.take(connection, &lease).await?;
                     leases.push(lease);
                 }
-                Err(error) => tracing::warn!(%error, "cannot claim a step"),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot claim a step");
+                    self.postpone(connection, &row).await?;
+                }
             }
         }
         Ok(leases)
@@ -74,6 +81,18 @@ impl Claim {
             attempt: u32::try_from(row.number("attempts")?).unwrap_or(u32::MAX).saturating_add(1),
             due_at: Timestamp::from_millis(row.number("due_at")?),
         })
+    }
+
+    /// A step that a newer lamp wrote is left to it, and must not stand first in line for ever.
+    async fn postpone(&self, connection: &mut Connection<'_>, row: &Row) -> Result<(), StoreError> {
+        let values = [
+            Value::Owned(row.text("task")?),
+            Value::Number(row.number("seq")?),
+            Value::Owned(row.text("step")?),
+            Value::Number((self.now + UNKNOWN_WAITS).as_millis()),
+        ];
+        let sql = "UPDATE outbox SET due_at = $4 WHERE task = $1 AND seq = $2 AND step = $3";
+        connection.execute(sql, &values).await.map(|_one| ())
     }
 
     async fn take(&self, connection: &mut Connection<'_>, lease: &Lease) -> Result<(), StoreError> {

@@ -83,6 +83,39 @@ impl Operation for PutBack {
     }
 }
 
+/// A step that was told to stop has stopped. One that nobody told to stop is left as it is: whoever
+/// claims it next does it.
+#[derive(Debug, Clone)]
+pub(crate) struct Abandon {
+    pub(crate) lease: Lease,
+}
+
+impl Operation for Abandon {
+    type Output = ();
+
+    async fn run(&self, connection: &mut Connection<'_>) -> Result<(), StoreError> {
+        let sql = "DELETE FROM outbox WHERE task = $1 AND seq = $2 AND step = $3 \
+                   AND holder = $4 AND attempts = $5 AND superseded = 1";
+        connection.execute(sql, &identity(&self.lease)).await.map(|_one_or_none| ())
+    }
+}
+
+/// A driver stops in an orderly way: the next may begin at once, and this was no failed try.
+#[derive(Debug, Clone)]
+pub(crate) struct HandOver {
+    pub(crate) lease: Lease,
+}
+
+impl Operation for HandOver {
+    type Output = ();
+
+    async fn run(&self, connection: &mut Connection<'_>) -> Result<(), StoreError> {
+        let sql = "UPDATE outbox SET lease_until = 0, holder = '', attempts = attempts - 1 \
+                   WHERE task = $1 AND seq = $2 AND step = $3 AND holder = $4 AND attempts = $5";
+        connection.execute(sql, &identity(&self.lease)).await.map(|_one_or_none| ())
+    }
+}
+
 /// A driver starts anew under its old name: what it held before, it holds no longer.
 #[derive(Debug, Clone)]
 pub(crate) struct LetGo {

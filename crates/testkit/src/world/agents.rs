@@ -79,8 +79,12 @@ impl Agents for ScriptedAgents {
                 Answer::Review(if found { vec![finding()] } else { Vec::new() })
             }
         };
-        if self.ledger.read("revoked", &run.task.to_string()).is_some() {
-            return Err(AgentError::OverBudget);
+        // Without a grant the model route gives no key: nothing is asked, nothing is paid.
+        if self.ledger.read(&format!("grant-{}", run.task), &run.sandbox.to_string()).is_none() {
+            return Err(AgentError::Stopped {
+                reason: "the model refused the key".to_owned(),
+                last_lines: String::new(),
+            });
         }
         let meter = format!("charge-{}", run.task);
         self.ledger.once(&meter, &run.key.to_string(), "1000").map_err(busy)?;
@@ -119,15 +123,20 @@ fn finding() -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use contracts::secret::SecretSource as _;
     use domain::id::SandboxId;
 
     use super::*;
+    use crate::world::ScriptedSecrets;
 
     #[tokio::test]
     async fn scripted_agents_keep_their_promises() {
         let directory = tempfile::tempdir().unwrap();
-        let agents = ScriptedAgents::new(Ledger::open(directory.path()).unwrap());
-        let name = "scripted".parse().unwrap();
-        contracts::promises::agent::kept(&agents, name, SandboxId::from_u128(1)).await.unwrap();
+        let ledger = Ledger::open(directory.path()).unwrap();
+        let agents = ScriptedAgents::new(ledger.clone());
+        let (name, sandbox) = ("scripted".parse().unwrap(), SandboxId::from_u128(1));
+        let task = TaskId::from_u128(0x7e57);
+        ScriptedSecrets::new(ledger).grant(task, sandbox).await.unwrap();
+        contracts::promises::agent::kept(&agents, name, sandbox).await.unwrap();
     }
 }

@@ -20,14 +20,24 @@ impl ScriptedSecrets {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn busy(error: std::io::Error) -> SecretError {
+    SecretError::Busy { reason: error.to_string() }
+}
+
 impl SecretSource for ScriptedSecrets {
+    async fn grant(&self, task: TaskId, sandbox: SandboxId) -> Result<(), SecretError> {
+        let kind = format!("grant-{task}");
+        self.ledger.set(&kind, &sandbox.to_string(), "").map_err(busy)
+    }
+
     async fn value(
         &self,
         name: &SecretName,
         task: TaskId,
-        _sandbox: SandboxId,
+        sandbox: SandboxId,
     ) -> Result<SecretValue, SecretError> {
-        if self.ledger.read("revoked", &task.to_string()).is_some() {
+        if self.ledger.read(&format!("grant-{task}"), &sandbox.to_string()).is_none() {
             return Err(SecretError::Revoked);
         }
         if name.to_string() == NAME {
@@ -37,8 +47,11 @@ impl SecretSource for ScriptedSecrets {
     }
 
     async fn revoke(&self, task: TaskId) -> Result<(), SecretError> {
-        let done = self.ledger.once("revoked", &task.to_string(), "");
-        done.map(|_| ()).map_err(|error| SecretError::Busy { reason: error.to_string() })
+        let kind = format!("grant-{task}");
+        for sandbox in self.ledger.names(&kind).map_err(busy)? {
+            self.ledger.remove(&kind, &sandbox).map_err(busy)?;
+        }
+        Ok(())
     }
 }
 

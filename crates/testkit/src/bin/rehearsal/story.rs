@@ -9,7 +9,7 @@ use domain::{
     id::TaskId,
     limits::Limits,
     plan::Plan,
-    task::{Ask, Report, Stage, Standing},
+    task::{Ask, ForgeNews, Stage, Standing},
 };
 use engine::{Engine, SubmitError};
 use store::Store;
@@ -186,7 +186,7 @@ impl Play<'_> {
         let is_open = |stage: &Stage| matches!(stage, Stage::PullRequestOpen { .. });
         self.teller.until(&self.paper, is_open).await?;
         self.paper.heading("Bob merges the pull request (on the scripted forge)")?;
-        self.door.report(self.task, Report::Merged).await?;
+        self.door.forge_says(self.task, ForgeNews::Merged).await?;
         let is_over = |stage: &Stage| stage.standing() == Standing::Over;
         self.teller.until(&self.paper, is_over).await?;
         while !self.store.pending(self.task).await?.is_empty() {
