@@ -53,7 +53,7 @@ pub(crate) async fn write(database: &Database, blobs: &Path, to: &Path) -> Resul
     let name = copy.to_str().ok_or(io::ErrorKind::InvalidFilename);
     let name = Value::Owned(name.map_err(io::Error::from)?.to_owned());
     let mut reader = sqlite.readers().acquire().await.map_err(StoreError::from)?;
-    Connection::Sqlite(&mut reader).execute("VACUUM INTO $1", &[name]).await?;
+    Connection::sqlite(&mut reader).execute("VACUUM INTO $1", &[name]).await?;
     drop(reader);
     fs::File::open(&copy)?.sync_all()?;
     copy_blobs(blobs, &begun.path().join(Place::BLOBS))?;

@@ -55,20 +55,21 @@ pub(crate) async fn begin(
 }
 
 /// Brings the view up to `seq`.
-pub(crate) async fn update(
+pub(crate) fn update(
     connection: &mut Connection<'_>,
     id: TaskId,
     seq: u64,
     before: Option<&Task>,
     after: &Task,
     at: Timestamp,
-) -> Result<(), StoreError> {
+) {
     let moved = before.is_none_or(|before| before.stage != after.stage);
     if !moved && before.is_some_and(|before| begun(before) == begun(after)) {
-        return count(connection, id, seq, after, at).await;
+        count(connection, id, seq, after, at);
+        return;
     }
     let asked = moved && matches!(after.stage, Stage::AwaitingApproval { .. });
-    let values = [
+    let values = vec![
         Value::Owned(id.to_string()),
         number(seq),
         Value::Text(after.stage.name()),
@@ -87,25 +88,19 @@ pub(crate) async fn update(
                    pull_request = COALESCE($9, pull_request), spent = $10, changed_at = $11, \
                    asked_at = COALESCE($12, asked_at) \
                WHERE task = $1";
-    connection.execute(sql, &values).await.map(|_one| ())
+    connection.later(sql, values);
 }
 
 /// The same, for an event after which the task stands where it stood: no index has to be touched.
-async fn count(
-    connection: &mut Connection<'_>,
-    id: TaskId,
-    seq: u64,
-    after: &Task,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    let values = [
+fn count(connection: &mut Connection<'_>, id: TaskId, seq: u64, after: &Task, at: Timestamp) {
+    let values = vec![
         Value::Owned(id.to_string()),
         number(seq),
         number(after.spent.money.as_micros()),
         Value::Number(at.as_millis()),
     ];
     let sql = "UPDATE tasks SET seq = $2, spent = $3, changed_at = $4 WHERE task = $1";
-    connection.execute(sql, &values).await.map(|_one| ())
+    connection.later(sql, values);
 }
 
 /// Whether the task has had a place before.

@@ -1,14 +1,31 @@
 //! One connection, of either kind, with the four things that we ask of it.
 
-use sqlx::{PgConnection, SqliteConnection, postgres::PgRow, sqlite::SqliteRow};
-use sqlx::{Row as _, postgres::PgArguments, sqlite::SqliteArguments};
+use std::fmt::Write as _;
+
+use sqlx::{
+    AssertSqlSafe, Database, Encode, PgConnection, Row as _, SqliteConnection, Type,
+    postgres::PgRow, query::Query, sqlite::SqliteRow,
+};
 
 use crate::StoreError;
 
 #[derive(Debug)]
-pub(crate) enum Connection<'c> {
+pub(crate) struct Connection<'c> {
+    wire: Wire<'c>,
+    /// What was said to be done [`Connection::later`], in order.
+    later: Vec<Statement>,
+}
+
+#[derive(Debug)]
+enum Wire<'c> {
     Sqlite(&'c mut SqliteConnection),
     Postgres(&'c mut PgConnection),
+}
+
+#[derive(Debug)]
+struct Statement {
+    sql: &'static str,
+    values: Vec<Value<'static>>,
 }
 
 /// A parameter of a statement.
@@ -35,18 +52,42 @@ pub(crate) struct Sql {
     pub(crate) postgres: &'static str,
 }
 
-impl Connection<'_> {
+impl<'c> Connection<'c> {
+    pub(crate) const fn sqlite(connection: &'c mut SqliteConnection) -> Self {
+        Self { wire: Wire::Sqlite(connection), later: Vec::new() }
+    }
+
+    pub(crate) const fn postgres(connection: &'c mut PgConnection) -> Self {
+        Self { wire: Wire::Postgres(connection), later: Vec::new() }
+    }
+
+    /// A statement whose answer nobody needs. It goes out with the next one that has to be waited for:
+    /// for SQLite every call is a trip to another thread and back, which costs more than the statement.
+    pub(crate) fn later(&mut self, sql: &'static str, values: Vec<Value<'static>>) {
+        self.later.push(Statement { sql, values });
+    }
+
+    /// Does all that was to be done later.
+    pub(crate) async fn flush(&mut self) -> Result<(), StoreError> {
+        let Some(last) = self.later.pop() else { return Ok(()) };
+        self.rows(last.sql, &last.values).await.map(|_nothing| ())
+    }
+
+    /// How many rows the statement changed.
     pub(crate) async fn execute(
         &mut self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
-        Ok(match self {
-            Self::Sqlite(connection) => {
-                sqlite_query(sql, values).execute(&mut **connection).await?.rows_affected()
+        self.flush().await?;
+        Ok(match &mut self.wire {
+            Wire::Sqlite(connection) => {
+                let query = bound(sqlx::query(sql), values);
+                query.execute(&mut **connection).await?.rows_affected()
             }
-            Self::Postgres(connection) => {
-                postgres_query(sql, values).execute(&mut **connection).await?.rows_affected()
+            Wire::Postgres(connection) => {
+                let query = bound(sqlx::query(sql), values);
+                query.execute(&mut **connection).await?.rows_affected()
             }
         })
     }
@@ -56,13 +97,24 @@ impl Connection<'_> {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>, StoreError> {
-        Ok(match self {
-            Self::Sqlite(connection) => {
-                let rows = sqlite_query(sql, values).fetch_all(&mut **connection).await?;
+        let before = std::mem::take(&mut self.later);
+        Ok(match &mut self.wire {
+            Wire::Sqlite(connection) if before.is_empty() => {
+                let rows = bound(sqlx::query(sql), values).fetch_all(&mut **connection).await?;
                 rows.into_iter().map(Row::Sqlite).collect()
             }
-            Self::Postgres(connection) => {
-                let rows = postgres_query(sql, values).fetch_all(&mut **connection).await?;
+            Wire::Sqlite(connection) => {
+                let text = joined(&before, sql);
+                let query = sqlx::query(AssertSqlSafe(text));
+                let query = before.iter().fold(query, |query, it| bound(query, &it.values));
+                let rows = bound(query, values).fetch_all(&mut **connection).await?;
+                rows.into_iter().map(Row::Sqlite).collect()
+            }
+            Wire::Postgres(connection) => {
+                for Statement { sql, values } in &before {
+                    bound(sqlx::query(*sql), values).execute(&mut **connection).await?;
+                }
+                let rows = bound(sqlx::query(sql), values).fetch_all(&mut **connection).await?;
                 rows.into_iter().map(Row::Postgres).collect()
             }
         })
@@ -77,30 +129,37 @@ impl Connection<'_> {
     }
 
     pub(crate) const fn choose(&self, sql: Sql) -> &'static str {
-        match self {
-            Self::Sqlite(_) => sql.sqlite,
-            Self::Postgres(_) => sql.postgres,
+        match &self.wire {
+            Wire::Sqlite(_) => sql.sqlite,
+            Wire::Postgres(_) => sql.postgres,
         }
     }
 
     /// Tells whoever listens, once the transaction is kept.
-    pub(crate) async fn notify(&mut self, message: &str) -> Result<(), StoreError> {
-        match self {
+    pub(crate) fn notify(&mut self, message: String) {
+        match &self.wire {
             // One process owns the file; it tells its own readers after the commit.
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(_) => {
-                let sql = "SELECT pg_notify('lamp_changes', $1)";
-                self.rows(sql, &[Value::Text(message)]).await.map(|_told| ())
+            Wire::Sqlite(_) => {}
+            Wire::Postgres(_) => {
+                self.later("SELECT pg_notify('lamp_changes', $1)", vec![Value::Owned(message)]);
             }
         }
     }
 }
 
-fn sqlite_query<'q>(
-    sql: &'static str,
-    values: &'q [Value<'_>],
-) -> sqlx::query::Query<'q, sqlx::Sqlite, SqliteArguments> {
-    values.iter().fold(sqlx::query(sql), |query, value| match value {
+/// Binds the values of one statement.
+fn bound<'q, DB>(
+    query: Query<'q, DB, DB::Arguments>,
+    values: &[Value<'_>],
+) -> Query<'q, DB, DB::Arguments>
+where
+    DB: Database,
+    String: Encode<'q, DB> + Type<DB> + 'q,
+    i64: Encode<'q, DB> + Type<DB> + 'q,
+    Option<String>: Encode<'q, DB> + Type<DB> + 'q,
+    Option<i64>: Encode<'q, DB> + Type<DB> + 'q,
+{
+    values.iter().fold(query, |query, value| match value {
         Value::Text(text) => query.bind((*text).to_owned()),
         Value::Owned(text) => query.bind(text.clone()),
         Value::Number(number) => query.bind(*number),
@@ -109,17 +168,30 @@ fn sqlite_query<'q>(
     })
 }
 
-fn postgres_query<'q>(
-    sql: &'static str,
-    values: &'q [Value<'_>],
-) -> sqlx::query::Query<'q, sqlx::Postgres, PgArguments> {
-    values.iter().fold(sqlx::query(sql), |query, value| match value {
-        Value::Text(text) => query.bind((*text).to_owned()),
-        Value::Owned(text) => query.bind(text.clone()),
-        Value::Number(number) => query.bind(*number),
-        Value::MaybeText(text) => query.bind(text.clone()),
-        Value::MaybeNumber(number) => query.bind(*number),
-    })
+/// Several statements as one text, their parameters counted through. All of it is text of ours.
+fn joined(before: &[Statement], last: &str) -> String {
+    let mut text = String::new();
+    let mut bound = 0;
+    for statement in before {
+        renumbered(statement.sql, bound, &mut text);
+        text.push_str("; ");
+        bound += statement.values.len();
+    }
+    renumbered(last, bound, &mut text);
+    text
+}
+
+/// Appends `sql` to `text`, with `$1` written as `$(1 + by)`.
+fn renumbered(sql: &str, by: usize, text: &mut String) {
+    let mut parts = sql.split('$');
+    text.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = part.split_at(digits);
+        let number: usize = number.parse().unwrap_or_default();
+        // Writing to a string does not fail.
+        let _written = write!(text, "${}{rest}", number + by);
+    }
 }
 
 macro_rules! columns {
@@ -150,5 +222,22 @@ impl Row {
     ) -> Result<T, StoreError> {
         let text = self.text(column)?;
         text.parse().map_err(|_wrong| StoreError::Unreadable { what: format!("{column} `{text}`") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_go_out_together_keep_their_own_values() {
+        let first = Statement {
+            sql: "INSERT INTO a VALUES ($1, $2)",
+            values: vec![Value::Number(1), Value::Number(2)],
+        };
+        assert_eq!(
+            joined(&[first], "UPDATE b SET c = $2 WHERE d = $1 AND e = $12"),
+            "INSERT INTO a VALUES ($1, $2); UPDATE b SET c = $4 WHERE d = $3 AND e = $14"
+        );
     }
 }

@@ -84,7 +84,7 @@ impl Database {
         match self {
             Self::Sqlite(sqlite) => {
                 let mut reader = sqlite.readers().acquire().await?;
-                Connection::Sqlite(&mut reader).rows(sql, values).await
+                Connection::sqlite(&mut reader).rows(sql, values).await
             }
             Self::Postgres(postgres) => postgres.rows(sql, values).await,
         }

@@ -62,7 +62,7 @@ impl Postgres {
     ) -> Result<Vec<Row>, StoreError> {
         self.in_time(async {
             let mut reader = self.pool.acquire().await?;
-            Connection::Postgres(&mut reader).rows(sql, values).await
+            Connection::postgres(&mut reader).rows(sql, values).await
         })
         .await
     }
@@ -79,7 +79,9 @@ impl Postgres {
 
     async fn write_once<O: Operation>(&self, operation: &O) -> Result<O::Output, StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let output = operation.run(&mut Connection::Postgres(&mut transaction)).await?;
+        let mut connection = Connection::postgres(&mut transaction);
+        let output = operation.run(&mut connection).await?;
+        connection.flush().await?;
         transaction.commit().await?;
         Ok(output)
     }

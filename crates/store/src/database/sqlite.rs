@@ -26,6 +26,8 @@ use crate::{OpenError, OpenOptions, StoreError, changes::Changes};
 /// How many operations may share one commit.
 const GATHERED: usize = 256;
 const READERS: u32 = 4;
+/// Statements that are kept prepared: those that go out together count as one.
+const STATEMENTS: usize = 512;
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
@@ -49,7 +51,8 @@ impl Sqlite {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(patience)
-            .foreign_keys(true);
+            .foreign_keys(true)
+            .statement_cache_capacity(STATEMENTS);
         let mut connection =
             SqliteConnection::connect_with(&options).await.map_err(StoreError::from)?;
         let migrations = sqlx::migrate!("migrations/sqlite");
@@ -150,21 +153,29 @@ async fn in_savepoint<O: Operation>(
     operation: &O,
     connection: &mut SqliteConnection,
 ) -> (Result<O::Output, StoreError>, Transaction) {
-    if let Err(error) = execute(connection, "SAVEPOINT one").await {
-        return (Err(error.clone()), Transaction::Gone(error));
-    }
-    let outcome = operation.run(&mut Connection::Sqlite(connection)).await;
-    let closed = match &outcome {
-        Ok(_) => execute(connection, "RELEASE one").await,
-        Err(error) => match execute(connection, "ROLLBACK TO one").await {
-            Ok(()) => execute(connection, "RELEASE one").await,
-            Err(_no_savepoint) => Err(error.clone()),
-        },
+    let outcome = in_open_savepoint(operation, connection).await;
+    let Err(error) = &outcome else { return (outcome, Transaction::Stands) };
+    let undone = match execute(connection, "ROLLBACK TO one").await {
+        Ok(()) => execute(connection, "RELEASE one").await,
+        Err(_no_savepoint) => Err(error.clone()),
     };
-    match closed {
+    match undone {
         Ok(()) => (outcome, Transaction::Stands),
         Err(error) => (outcome, Transaction::Gone(error)),
     }
+}
+
+/// The savepoint's beginning and end travel with the first and the last statement of the operation.
+async fn in_open_savepoint<O: Operation>(
+    operation: &O,
+    connection: &mut SqliteConnection,
+) -> Result<O::Output, StoreError> {
+    let mut connection = Connection::sqlite(connection);
+    connection.later("SAVEPOINT one", Vec::new());
+    let output = operation.run(&mut connection).await?;
+    connection.later("RELEASE one", Vec::new());
+    connection.flush().await?;
+    Ok(output)
 }
 
 async fn execute(

@@ -56,7 +56,7 @@ impl Operation for Append {
             return Err(StoreError::NoTask { task: self.task });
         };
         let change = Change { task: self.task, seq };
-        connection.notify(&change.message()).await?;
+        connection.notify(change.message());
         Ok(Appended { seq, task })
     }
 
@@ -116,15 +116,14 @@ impl Append {
         if now.task.is_none() {
             projection::begin(connection, self.task, event, &after, self.at).await?;
         }
-        self.insert_event(connection, seq, event).await?;
-        let moved = now.task.as_ref().is_none_or(|before| before.stage != after.stage);
-        if moved {
-            supersede(connection, self.task, self.at).await?;
+        self.insert_event(connection, seq, event);
+        if now.task.as_ref().is_some_and(|before| before.stage != after.stage) {
+            supersede(connection, self.task, self.at);
         }
         for due in due(now.task.as_ref(), &after) {
-            self.insert_due(connection, seq, due).await?;
+            self.insert_due(connection, seq, due);
         }
-        projection::update(connection, self.task, seq, now.task.as_ref(), &after, self.at).await?;
+        projection::update(connection, self.task, seq, now.task.as_ref(), &after, self.at);
         if let Some(person) = event.person() {
             let entry = Entry {
                 at: self.at,
@@ -138,40 +137,29 @@ impl Append {
         Ok(Now { seq, task: Some(after) })
     }
 
-    async fn insert_event(
-        &self,
-        connection: &mut Connection<'_>,
-        seq: u64,
-        event: &Event,
-    ) -> Result<(), StoreError> {
+    fn insert_event(&self, connection: &mut Connection<'_>, seq: u64, event: &Event) {
         let stored = stored::encode(event);
         let task = self.task.to_string();
-        let values = [
-            Value::Text(&task),
+        let values = vec![
+            Value::Owned(task.clone()),
             number(seq),
             Value::Text(stored.kind),
             Value::Number(stored.version),
-            Value::Text(&stored.body),
+            Value::Owned(stored.body),
             Value::Number(self.at.as_millis()),
         ];
         let sql = "INSERT INTO events (task, seq, kind, version, body, at) \
                    VALUES ($1, $2, $3, $4, $5, $6)";
-        connection.execute(sql, &values).await?;
+        connection.later(sql, values);
         if let Some(blob) = event.blob() {
-            let values = [Value::Owned(blob.to_string()), Value::Text(&task), number(seq)];
+            let values = vec![Value::Owned(blob.to_string()), Value::Owned(task), number(seq)];
             let sql = "INSERT INTO blob_uses (digest, task, seq) VALUES ($1, $2, $3)";
-            connection.execute(sql, &values).await?;
+            connection.later(sql, values);
         }
-        Ok(())
     }
 
-    async fn insert_due(
-        &self,
-        connection: &mut Connection<'_>,
-        seq: u64,
-        due: Due,
-    ) -> Result<(), StoreError> {
-        let values = [
+    fn insert_due(&self, connection: &mut Connection<'_>, seq: u64, due: Due) {
+        let values = vec![
             Value::Owned(self.task.to_string()),
             number(seq),
             Value::Text(stored::step::encode(due.step)),
@@ -181,11 +169,9 @@ impl Append {
         ];
         let sql = "INSERT INTO outbox (task, seq, step, lane, span, due_at) \
                    VALUES ($1, $2, $3, $4, $5, $6)";
-        connection.execute(sql, &values).await.map(|_one| ())
+        connection.later(sql, values);
     }
-}
 
-impl Append {
     /// What is to be done now is due whatever the clock says, also after it was set back.
     fn due_at(&self, due: Due) -> i64 {
         if due.delay.is_zero() { 0 } else { (self.at + due.delay).as_millis() }
@@ -194,17 +180,12 @@ impl Append {
 
 /// What belongs to the stage that was left: nobody has begun it, so it goes; or someone is at it, so
 /// they are told to stop.
-async fn supersede(
-    connection: &mut Connection<'_>,
-    task: TaskId,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let values = [Value::Owned(task.to_string()), Value::Number(now.as_millis())];
+fn supersede(connection: &mut Connection<'_>, task: TaskId, now: Timestamp) {
+    let values = vec![Value::Owned(task.to_string()), Value::Number(now.as_millis())];
     let sql = "DELETE FROM outbox WHERE task = $1 AND span = 'stage' AND lease_until <= $2";
-    connection.execute(sql, &values).await?;
+    connection.later(sql, values);
     let sql = "UPDATE outbox SET superseded = 1 WHERE task = $1 AND span = 'stage'";
-    connection.execute(sql, &values[..1]).await?;
-    Ok(())
+    connection.later(sql, vec![Value::Owned(task.to_string())]);
 }
 
 pub(crate) fn number(count: u64) -> Value<'static> {

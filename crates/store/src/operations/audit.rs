@@ -25,7 +25,7 @@ pub(crate) async fn append(
     connection: &mut Connection<'_>,
     entry: &Entry,
 ) -> Result<(), StoreError> {
-    let entry = &storable(entry);
+    let entry = storable(entry);
     // Taking the head's row makes writers queue: a chain has one end.
     let sql =
         "UPDATE audit_head SET position = position + 1 WHERE one = 1 RETURNING position, hash";
@@ -34,22 +34,23 @@ pub(crate) async fn append(
     };
     let position = head.number("position")?;
     let previous: Digest = head.parsed("hash")?;
-    let hash = chain(position, entry, previous).to_string();
-    let values = [
+    let hash = chain(position, &entry, previous).to_string();
+    let values = vec![
         Value::Number(position),
         Value::Number(entry.at.as_millis()),
-        Value::Text(&entry.actor),
-        Value::Text(&entry.action),
-        Value::Text(&entry.subject),
-        Value::Text(&entry.detail),
+        Value::Owned(entry.actor),
+        Value::Owned(entry.action),
+        Value::Owned(entry.subject),
+        Value::Owned(entry.detail),
         Value::Owned(previous.to_string()),
-        Value::Text(&hash),
+        Value::Owned(hash.clone()),
     ];
     let sql = "INSERT INTO audit (position, at, actor, action, subject, detail, previous, hash) \
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    connection.execute(sql, &values).await?;
+    connection.later(sql, values);
     let sql = "UPDATE audit_head SET hash = $1 WHERE one = 1";
-    connection.execute(sql, &[Value::Text(&hash)]).await.map(|_one| ())
+    connection.later(sql, vec![Value::Owned(hash)]);
+    Ok(())
 }
 
 fn storable(entry: &Entry) -> Entry {

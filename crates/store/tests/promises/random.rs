@@ -12,9 +12,7 @@ use domain::{
     phase::Phase,
     progress::Footprint,
     question::Question,
-    task::{
-        Ask, Command, Event, Mandate, Report, Resting, Span, Stage, Step, Task, TimeUp, decide, due,
-    },
+    task::{Ask, Command, Event, Report, Resting, Span, Stage, Step, Task, TimeUp, decide, due},
     time::Timestamp,
 };
 use proptest::{prelude::*, strategy::ValueTree as _, test_runner::TestRunner};
@@ -103,9 +101,10 @@ impl Expected {
             self.pending.retain(|(_, step, _)| step.span() == Span::Always);
         }
         for due in due(before.as_ref(), &after) {
-            self.pending.push((seq, due.step, at(when) + due.delay));
+            let due_at = if due.delay.is_zero() { at(0) } else { at(when) + due.delay };
+            self.pending.push((seq, due.step, due_at));
         }
-        let number = after.stage.mandate().and_then(Mandate::pull_request);
+        let number = after.pull_request;
         self.pull_request = number.map(|number| number.0).or(self.pull_request);
         self.task = Some(after);
     }
