@@ -1,8 +1,16 @@
 //! What goes wrong outside becomes a failure with a name, a phase and a next step (PL8).
 
-use domain::task::{Ask, Stage as TaskStage, Task};
+use domain::{
+    money::Money,
+    phase::Phase,
+    task::{Ask, Stage as TaskStage, Task},
+};
 use engine::Settings;
-use testkit::{ann, clock::AnyClock, world::World};
+use testkit::{
+    ann,
+    clock::AnyClock,
+    world::{PRICE, World},
+};
 
 use crate::stage::{Stage, is_over};
 
@@ -74,6 +82,27 @@ async fn a_damaged_log_does_not_stop_the_agent_from_trying_again() {
         std::fs::write(blob, "torn").unwrap();
     }
     stage.engine.ask(task, ann(), Ask::Resume).await.unwrap();
+    let done = stage.play_until(task, is_over).await;
+    assert!(matches!(done.stage, TaskStage::Done { .. }), "{:?}", done.stage);
+}
+
+#[tokio::test]
+async fn a_run_that_failed_is_paid_for_all_the_same() {
+    let stage = Stage::new().await;
+    let task = stage.submit("broken").await;
+    let failed = stage.play_until(task, is_over).await;
+    assert_eq!(failed.spent.money, Money::from_micros(PRICE));
+    assert_eq!(stage.ledger.names(&format!("charge-{task}")).unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_failed_task_that_is_retried_gets_its_credentials_again() {
+    let settings = Settings { tries: 1, ..World::settings("engine") };
+    let stage = Stage::with(AnyClock::System, settings).await;
+    let task = stage.submit("busy 1").await;
+    let failed = stage.play_until(task, is_over).await;
+    assert!(matches!(failed.stage, TaskStage::Failed { .. }), "{:?}", failed.stage);
+    stage.engine.ask(task, ann(), Ask::Retry { from: Phase::Implement }).await.unwrap();
     let done = stage.play_until(task, is_over).await;
     assert!(matches!(done.stage, TaskStage::Done { .. }), "{:?}", done.stage);
 }

@@ -28,6 +28,8 @@ on_both!(
     many_claimers_never_get_the_same_step,
     the_next_look_is_when_something_can_be_claimed,
     a_step_of_a_newer_lamp_holds_up_nobody,
+    only_a_step_that_was_told_to_stop_is_abandoned,
+    a_step_that_was_handed_over_counts_no_try,
 );
 
 async fn claim(store: &Store, now: i64, until: i64) -> Vec<Lease> {
@@ -235,4 +237,30 @@ async fn a_step_of_a_newer_lamp_holds_up_nobody(home: Home) {
     );
     home.raw(&sql).await.unwrap();
     assert_eq!(steps(&claim(store, 10, 20).await), [Step::Open, Step::Tell]);
+}
+
+async fn only_a_step_that_was_told_to_stop_is_abandoned(home: Home) {
+    let store = &home.store;
+    let mut life = admitted(store, 1, 10).await;
+    let open = |leases: Vec<Lease>| leases.into_iter().find(|it| it.step == Step::Open);
+    let wanted = open(claim(store, 10, 20).await).unwrap();
+    store.abandon(wanted.clone()).await.unwrap();
+    let again = open(claim(store, 30, 40).await).unwrap();
+    assert_eq!(again.attempt, 2, "it is still to be done");
+    life.ask(store, ann(), Ask::Pause, 35).await;
+    store.abandon(again).await.unwrap();
+    let pending = store.pending(life.id).await.unwrap();
+    assert!(pending.iter().all(|it| it.step != Step::Open), "{pending:?}");
+}
+
+async fn a_step_that_was_handed_over_counts_no_try(home: Home) {
+    let store = &home.store;
+    admitted(store, 1, 10).await;
+    let open = |leases: Vec<Lease>| leases.into_iter().find(|it| it.step == Step::Open);
+    let first = open(claim(store, 10, 1_000).await).unwrap();
+    store.hand_over(first.clone()).await.unwrap();
+    let next = open(store.claim("other", at(11), at(1_000), 9).await.unwrap()).unwrap();
+    assert_eq!(next.attempt, 1);
+    let renewed = store.renew(vec![first], at(2_000)).await.unwrap();
+    assert_eq!(renewed, [store::Renewal::Lost]);
 }

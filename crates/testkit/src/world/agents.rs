@@ -61,6 +61,15 @@ impl Agents for ScriptedAgents {
             }
         }
         self.ledger.set("script", &run.task.to_string(), &run.brief.request).map_err(busy)?;
+        // Without a grant the model route gives no key: nothing is asked, nothing is paid.
+        if self.ledger.read(&format!("grant-{}", run.task), &run.sandbox.to_string()).is_none() {
+            return Err(AgentError::Stopped {
+                reason: "the model refused the key".to_owned(),
+                last_lines: String::new(),
+            });
+        }
+        let meter = format!("charge-{}", run.task);
+        self.ledger.once(&meter, &run.key.to_string(), "1000").map_err(busy)?;
         let answer = match run.mode {
             Mode::Research if script.broken => {
                 return Err(AgentError::Stopped {
@@ -79,15 +88,6 @@ impl Agents for ScriptedAgents {
                 Answer::Review(if found { vec![finding()] } else { Vec::new() })
             }
         };
-        // Without a grant the model route gives no key: nothing is asked, nothing is paid.
-        if self.ledger.read(&format!("grant-{}", run.task), &run.sandbox.to_string()).is_none() {
-            return Err(AgentError::Stopped {
-                reason: "the model refused the key".to_owned(),
-                last_lines: String::new(),
-            });
-        }
-        let meter = format!("charge-{}", run.task);
-        self.ledger.once(&meter, &run.key.to_string(), "1000").map_err(busy)?;
         Ok(Outcome { answer, session: Some(format!("session-{}", run.task)) })
     }
 

@@ -223,3 +223,48 @@ fn an_unusable_plan_is_refused_before_anyone_sees_it() {
         "{told}"
     );
 }
+
+#[test]
+fn what_an_approver_limited_only_an_amended_approval_widens() {
+    use crate::money::Money;
+    let condition = Conditions { budget: Some(Money::from_dollars(1)), ..Conditions::default() };
+    let mut commands = to_the_gate();
+    let approve = Ask::Approve { plan: plan(1).hash(), conditions: condition };
+    commands.push(ask(bob(), approve));
+    commands.extend(admitted_and_prepared());
+    let cost = Cost { money: Money::from_dollars(2), ..Cost::ZERO };
+    let wider = Conditions { budget: Some(Money::from_dollars(5)), ..Conditions::default() };
+    let then = vec![
+        report(Report::Charged { phase: Phase::Implement, cost }),
+        ask(ann(), Ask::Resume),
+        ask(bob(), Ask::RaiseBudget { to: Money::from_dollars(20) }),
+        ask(ann(), Ask::Amend { conditions: wider.clone() }),
+        ask(bob(), Ask::Amend { conditions: wider }),
+    ];
+    insta::assert_snapshot!(tell(commands, then));
+}
+
+#[test]
+fn a_path_that_could_never_match_is_refused_at_the_gate() {
+    let told = |path: &str| {
+        let conditions =
+            Conditions { paths: Some([path.to_owned()].into()), ..Conditions::default() };
+        let approve = Ask::Approve { plan: plan(1).hash(), conditions };
+        tell(to_the_gate(), vec![ask(bob(), approve)])
+    };
+    assert!(told("src/login.rs").ends_with("-> queued"));
+    for wrong in ["src/", "src/**", "../src", "/src", ""] {
+        assert!(told(wrong).contains("is not a path that can be allowed"), "{wrong}");
+    }
+}
+
+#[test]
+fn a_merge_counts_whatever_has_become_of_the_plan() {
+    let then = vec![
+        ask(bob(), Ask::Message { text: "also the docs".to_owned() }),
+        ask(ann(), Ask::Pause),
+        ask(ann(), Ask::Retry { from: Phase::Plan }),
+        report(Report::Merged),
+    ];
+    insta::assert_snapshot!(tell(to_the_pull_request(), then));
+}
