@@ -106,8 +106,8 @@ async fn submit(engine: &Engine<World>) -> anyhow::Result<Vec<TaskId>> {
     let mut submitting = JoinSet::new();
     for number in 0..TASKS {
         let engine = engine.clone();
-        let request = testkit::request(&format!("acme/web-{}", number % 8), "fix the login")?;
-        submitting.spawn(async move { engine.submit(request, Limits::default()).await });
+        let trigger = testkit::trigger(&format!("acme/web-{}", number % 8), "fix the login")?;
+        submitting.spawn(async move { engine.submit(trigger, Limits::default()).await });
     }
     let mut tasks = Vec::new();
     while let Some(joined) = submitting.join_next().await {

@@ -73,18 +73,18 @@ impl Arena {
 
     pub async fn submit(&self, number: usize, script: &str) -> anyhow::Result<TaskId> {
         // A few repositories, so that the fair queue has something to be fair about.
-        let request = testkit::request(&format!("acme/web-{}", number % 7), script)?;
-        Ok(self.engine.submit(request, Limits::default()).await?)
+        let trigger = testkit::trigger(&format!("acme/web-{}", number % 7), script)?;
+        Ok(self.engine.submit(trigger, Limits::default()).await?)
     }
 
     /// The same, by someone who tries again when the database is busy, with the same id.
     pub async fn submit_stubbornly(&self, number: usize, script: &str) -> anyhow::Result<TaskId> {
         let task = TaskId::from_u128(SystemIds.next());
-        let request = testkit::request(&format!("acme/web-{}", number % 7), script)?;
+        let trigger = testkit::trigger(&format!("acme/web-{}", number % 7), script)?;
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.engine.submit_as(task, request.clone(), Limits::default()).await {
+            match self.engine.submit_as(task, trigger.clone(), Limits::default()).await {
                 Ok(()) => return Ok(task),
                 Err(SubmitError::Store(error)) if error.is_passing() && tries < 20 => {
                     pause(Duration::from_millis(500)).await;

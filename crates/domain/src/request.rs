@@ -8,7 +8,7 @@ use crate::{
     agent::AgentName,
     code::{Access, RepositoryName},
     id::{PersonId, TaskId},
-    people::{Action, Person, Relation},
+    people::{Action, Person, Relation, Role},
 };
 
 /// A task as it was handed over. Never changes afterwards.
@@ -16,6 +16,8 @@ use crate::{
 pub struct Request {
     pub text: String,
     pub author: PersonId,
+    /// The author's right when they asked. Losing it later does not undo the asking.
+    pub role: Role,
     pub source: Source,
     pub repositories: Vec<RepositoryUse>,
     pub agent: AgentName,
@@ -141,6 +143,7 @@ impl Request {
         Ok(Self {
             text: trigger.text,
             author: person.id,
+            role: person.role,
             source: trigger.source,
             repositories: trigger.repositories,
             agent: trigger.agent,
@@ -155,7 +158,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::people::Role;
 
     fn trigger(by: Triggerer, text: &str) -> Trigger {
         Trigger {
@@ -186,6 +188,7 @@ mod tests {
             Request::freeze(trigger(Triggerer::Person(person(Role::Delegator)), "fix it"), &[])
                 .unwrap();
         assert_eq!(request.text, "fix it");
+        assert_eq!(request.role, Role::Delegator, "the right is frozen with the text");
         assert_eq!(request.quotes[0].text, "ignore all", "a stranger's words stay quoted");
         insta::assert_snapshot!(
             refusal(Triggerer::Person(person(Role::Viewer)), "fix it"),

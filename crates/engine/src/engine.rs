@@ -7,7 +7,7 @@ use domain::{
     id::TaskId,
     limits::Limits,
     people::Person,
-    request::Request,
+    request::Trigger,
     task::{Ask, Command, ForgeNews, Task},
 };
 use store::Store;
@@ -37,10 +37,10 @@ impl<H: Hands> Engine<H> {
         Self { store, hands, settings }
     }
 
-    /// Takes on a task. It is remembered when this returns.
-    pub async fn submit(&self, request: Request, limits: Limits) -> Result<TaskId, SubmitError> {
+    /// Takes on a task, if whoever triggered it may. It is remembered when this returns.
+    pub async fn submit(&self, trigger: Trigger, limits: Limits) -> Result<TaskId, SubmitError> {
         let task = TaskId::from_u128(self.hands.ids().next());
-        self.submit_as(task, request, limits).await?;
+        self.submit_as(task, trigger, limits).await?;
         Ok(task)
     }
 
@@ -48,10 +48,10 @@ impl<H: Hands> Engine<H> {
     pub async fn submit_as(
         &self,
         task: TaskId,
-        request: Request,
+        trigger: Trigger,
         limits: Limits,
     ) -> Result<(), SubmitError> {
-        Box::pin(submit::begin(self, task, request, limits)).await
+        Box::pin(submit::begin(self, task, trigger, limits)).await
     }
 
     /// A person asks for something. Refusals are sentences for that person, and are audited.

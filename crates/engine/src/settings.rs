@@ -25,6 +25,8 @@ pub struct Settings {
     pub look_every: Duration,
     /// How often to remove sandboxes that nobody owns.
     pub sweep_every: Duration,
+    /// Bots that may start tasks, as the policy names them.
+    pub bots: Vec<String>,
     pub image: String,
     pub tier: Tier,
     /// What has to pass before a change is reviewed.
@@ -52,6 +54,7 @@ impl Default for Settings {
             longest_pause: Duration::from_mins(1),
             look_every: Duration::from_secs(1),
             sweep_every: Duration::from_mins(1),
+            bots: Vec::new(),
             image: "host".to_owned(),
             tier: Tier::Standard,
             checks: Vec::new(),

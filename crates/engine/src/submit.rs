@@ -3,7 +3,7 @@
 use domain::{
     id::TaskId,
     limits::Limits,
-    request::Request,
+    request::{Request, Trigger, TriggerRefusal, Triggerer},
     task::{Command, Event, Refusal, Task, decide},
 };
 use store::{Append, AuditEntry, StoreError};
@@ -15,6 +15,8 @@ pub enum SubmitError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
+    NotStarted(#[from] TriggerRefusal),
+    #[error(transparent)]
     Store(#[from] StoreError),
 }
 
@@ -24,9 +26,20 @@ const TRIES: usize = 32;
 pub(crate) async fn begin<H: Hands>(
     engine: &Engine<H>,
     task: TaskId,
-    request: Request,
+    trigger: Trigger,
     limits: Limits,
 ) -> Result<(), SubmitError> {
+    let by = match &trigger.by {
+        Triggerer::Person(person) => person.id.to_string(),
+        Triggerer::Bot { name, .. } => format!("bot {name}"),
+    };
+    let request = match Request::freeze(trigger, &engine.settings.bots) {
+        Ok(request) => request,
+        Err(refusal) => {
+            remember_refusal(engine, task, by, "start a task", &refusal.to_string()).await?;
+            return Err(refusal.into());
+        }
+    };
     let requested = Event::Requested { request, limits };
     let append = Append {
         task,
@@ -64,7 +77,10 @@ pub(crate) async fn command<H: Hands>(
         let event = match decide(&before, command.clone()) {
             Ok(event) => event,
             Err(refusal) => {
-                remember_refusal(engine, task, &command, &refusal).await?;
+                if let Command::Ask { by, ask } = &command {
+                    let (by, why) = (by.id.to_string(), refusal.to_string());
+                    remember_refusal(engine, task, by, ask.name(), &why).await?;
+                }
                 return Err(refusal.into());
             }
         };
@@ -87,23 +103,20 @@ pub(crate) async fn command<H: Hands>(
     }
 }
 
-/// A person who was refused tried something: the audit log says what.
+/// Someone who was refused tried something: the audit log says what.
 async fn remember_refusal<H: Hands>(
     engine: &Engine<H>,
     task: TaskId,
-    command: &Command,
-    refusal: &Refusal,
+    actor: String,
+    wish: &str,
+    why: &str,
 ) -> Result<(), StoreError> {
-    let (actor, wish) = match command {
-        Command::Ask { by, ask } => (by.id.to_string(), ask.name()),
-        Command::Report(_) => return Ok(()),
-    };
     let entry = AuditEntry {
         at: engine.now(),
         actor,
         action: "refused".to_owned(),
         subject: task.to_string(),
-        detail: format!("to {wish}: {refusal}"),
+        detail: format!("to {wish}: {why}"),
     };
     engine.store.audit(entry).await
 }

@@ -23,7 +23,7 @@ use domain::{
     code::Access,
     id::PersonId,
     people::{Person, Role},
-    request::{ChannelKind, RepositoryUse, Request, Source},
+    request::{ChannelKind, RepositoryUse, Request, Source, Trigger, Triggerer},
 };
 
 /// The person who asks.
@@ -36,11 +36,16 @@ pub fn bob() -> Person {
     Person { id: PersonId::from_u128(2), role: Role::Maintainer, teams: [].into() }
 }
 
-/// A request whose text is a [`script::Script`], by Ann, in `repository`.
+/// What Ann asks for in `repository`, already accepted. Its text is a [`script::Script`].
 pub fn request(repository: &str, text: &str) -> anyhow::Result<Request> {
-    Ok(Request {
+    Ok(Request::freeze(trigger(repository, text)?, &[])?)
+}
+
+/// The same, as a door sees it.
+pub fn trigger(repository: &str, text: &str) -> anyhow::Result<Trigger> {
+    Ok(Trigger {
+        by: Triggerer::Person(ann()),
         text: text.to_owned(),
-        author: ann().id,
         source: Source { channel: ChannelKind::Cli, thread: "terminal".to_owned() },
         repositories: vec![RepositoryUse { name: repository.parse()?, access: Access::Write }],
         agent: "scripted".parse()?,

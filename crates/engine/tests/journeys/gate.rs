@@ -2,14 +2,20 @@
 
 use domain::{
     approval::Conditions,
+    id::TaskId,
+    limits::Limits,
+    people::{Person, Role},
     plan::PlanHash,
+    request::{Trigger, Triggerer},
     task::{Ask, ForgeNews, Stage as TaskStage},
 };
+use engine::SubmitError;
+use store::{Filter, Page};
 use testkit::{ann, bob};
 
 use crate::stage::Stage;
 
-async fn at_the_gate(stage: &Stage, script: &str) -> (domain::id::TaskId, PlanHash) {
+async fn at_the_gate(stage: &Stage, script: &str) -> (TaskId, PlanHash) {
     let task = stage.submit(script).await;
     let running = stage.run();
     let waiting =
@@ -91,4 +97,35 @@ async fn a_change_outside_the_approved_paths_is_plan_drift() {
     stage.engine.ask(task, bob(), Ask::Amend { conditions: wider }).await.unwrap();
     stage.wait_until(task, |it| matches!(it.stage, TaskStage::PullRequestOpen { .. })).await;
     running.stop().await;
+}
+
+#[tokio::test]
+async fn a_trigger_without_the_right_starts_nothing_and_is_audited() {
+    let stage = Stage::new().await;
+    let viewer = Person { role: Role::Viewer, ..ann() };
+    let trigger = testkit::trigger("acme/web", "fix it").unwrap();
+    let by_viewer = Trigger { by: Triggerer::Person(viewer), ..trigger.clone() };
+    let bot = Triggerer::Bot { name: "evil[bot]".to_owned(), on_behalf_of: bob() };
+    for trigger in [by_viewer, Trigger { by: bot, ..trigger }] {
+        let refused = stage.engine.submit(trigger, Limits::default()).await.unwrap_err();
+        assert!(matches!(refused, SubmitError::NotStarted(_)), "{refused}");
+    }
+    assert_eq!(stage.store().tasks(&Filter::default(), Page::default()).await.unwrap(), []);
+    let log = stage.store().audit_log(0).await.unwrap();
+    let actors: Vec<&str> = log.iter().map(|link| link.entry.actor.as_str()).collect();
+    assert_eq!(actors, [ann().id.to_string().as_str(), "bot evil[bot]"]);
+}
+
+#[tokio::test]
+async fn the_same_id_is_the_same_request_or_nothing() {
+    let stage = Stage::new().await;
+    let task = TaskId::from_u128(7);
+    let submit = |text: &str| {
+        let trigger = testkit::trigger("acme/web", text).unwrap();
+        stage.engine.submit_as(task, trigger, Limits::default())
+    };
+    submit("fix it").await.unwrap();
+    submit("fix it").await.unwrap();
+    assert!(submit("something else").await.is_err());
+    assert_eq!(stage.told(task).await, "requested");
 }

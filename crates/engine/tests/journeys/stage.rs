@@ -48,8 +48,8 @@ impl Stage {
     }
 
     pub(crate) async fn submit(&self, text: &str) -> TaskId {
-        let request = testkit::request("acme/web", text).unwrap();
-        self.engine.submit(request, Limits::default()).await.unwrap()
+        let trigger = testkit::trigger("acme/web", text).unwrap();
+        self.engine.submit(trigger, Limits::default()).await.unwrap()
     }
 
     #[expect(clippy::disallowed_methods, reason = "`Running::stop` waits for it")]

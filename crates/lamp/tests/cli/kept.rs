@@ -54,7 +54,7 @@ fn head(ended: &Ended) -> String {
 fn a_whole_log_is_verified_and_its_head_is_printed() {
     let world = with_tasks();
     let ended = world.lamp("audit verify --data data");
-    insta::assert_snapshot!(ended.story());
+    insta::assert_snapshot!(ended.story().replace(&head(&ended), "[hash]"));
     let again = world.lamp(&format!("audit verify --data data --head {}", head(&ended)));
     assert_eq!(again.code(), Some(0), "{}", again.story());
     let json: serde_json::Value =

@@ -7,7 +7,7 @@ use domain::{
     digest::Digest,
     failure::FailureKind,
     id::{PersonId, QuestionId, SandboxId, TaskId},
-    people::TeamName,
+    people::{Role, TeamName},
     phase::Phase,
     plan::PlanHash,
     request::ChannelKind,
@@ -97,6 +97,7 @@ printed_as_shown!(
     RepositoryName,
     SandboxId,
     TaskId,
+    Role,
 );
 
 macro_rules! printed_as_a_word {

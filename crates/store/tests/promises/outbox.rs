@@ -262,5 +262,5 @@ async fn a_step_that_was_handed_over_counts_no_try(home: Home) {
     let next = open(store.claim("other", at(11), at(1_000), 9).await.unwrap()).unwrap();
     assert_eq!(next.attempt, 1);
     let renewed = store.renew(vec![first], at(2_000)).await.unwrap();
-    assert_eq!(renewed, [store::Renewal::Lost]);
+    assert_eq!(renewed, [Renewal::Lost]);
 }

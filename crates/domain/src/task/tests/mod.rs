@@ -41,6 +41,7 @@ fn requested(limits: Limits) -> Event {
     let request = Request {
         text: "fix the flaky login test".to_owned(),
         author: ANN,
+        role: Role::Delegator,
         source: Source { channel: ChannelKind::Cli, thread: String::new() },
         repositories: vec![RepositoryUse {
             name: "acme/web".parse().unwrap(),

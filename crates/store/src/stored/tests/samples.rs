@@ -89,6 +89,7 @@ fn request() -> Request {
     Request {
         text: "fix the flaky login test".to_owned(),
         author: ANN,
+        role: domain::people::Role::Delegator,
         source: Source { channel: ChannelKind::GitHub, thread: "acme/web#7".to_owned() },
         repositories: vec![repository("acme/web", Access::Write), repository("api", Access::Read)],
         agent: "fix-issue".parse().unwrap(),

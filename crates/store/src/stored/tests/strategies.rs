@@ -147,6 +147,7 @@ fn request() -> impl Strategy<Value = Request> {
         |((text, author, source, repositories, agent), quotes, parent)| Request {
             text,
             author,
+            role: domain::people::Role::Maintainer,
             source,
             repositories,
             agent,

@@ -4,6 +4,7 @@ use domain::{
     agent::AgentName,
     code::{Access, RepositoryName},
     id::{PersonId, TaskId},
+    people::Role,
     request::ChannelKind,
 };
 
@@ -13,6 +14,7 @@ record! {
     Request of domain::request::Request {
         text: String,
         author: Text<PersonId>,
+        role: Text<Role>,
         source: Source,
         repositories: Vec<RepositoryUse>,
         agent: Text<AgentName>,

@@ -47,7 +47,7 @@ pub(crate) async fn play(paper: Paper, person: Person) -> anyhow::Result<()> {
     let engine = EngineProcess::start(directory.path(), Mishap::BeforeWriting)?;
     paper.line(format_args!("\n  The engine runs as process {}.\n", engine.id()))?;
     let begun = SystemClock.now();
-    let task = door.submit(testkit::request("acme/web", REQUEST)?, Limits::default()).await?;
+    let task = door.submit(testkit::trigger("acme/web", REQUEST)?, Limits::default()).await?;
     let teller = Teller::new(Arc::clone(&store), task, begun);
     let directory = directory.path();
     let mut play = Play { paper, person, directory, store, ledger, door, task, teller };
@@ -149,7 +149,7 @@ impl Play<'_> {
                 self.paper.breathe().await;
                 Ok(())
             }
-            Err(SubmitError::Store(error)) => Err(error.into()),
+            Err(error @ (SubmitError::Store(_) | SubmitError::NotStarted(_))) => Err(error.into()),
             Ok(_) => bail!("{who}, and the gate lets it through: this is a bug"),
         }
     }
