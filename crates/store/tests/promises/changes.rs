@@ -103,7 +103,8 @@ async fn a_caller_who_gave_up_does_not_silence_the_news(home: Home) {
     let mut ear = home.store.subscribe();
     let append = beginning(id(1), requested(request("acme/web", 1)), 0);
     let mut given_up = Box::pin(home.store.append(append));
-    assert!(futures::poll!(&mut given_up).is_pending());
+    // Asked once, and then forgotten. On a busy machine the writer may have answered already.
+    let _asked = futures::poll!(&mut given_up);
     drop(given_up);
     assert_eq!(next(&mut ear).await, Heard::Change(Change { task: id(1), seq: 1 }));
     assert_eq!(home.store.task(id(1)).await.unwrap().unwrap().since, Timestamp::from_millis(0));
