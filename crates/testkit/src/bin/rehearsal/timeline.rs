@@ -2,6 +2,7 @@
 
 use domain::{
     id::PersonId,
+    money::Money,
     task::{DoneBecause, Event, PauseReason, Step, Task, TimeUp, Verdict, WakeCause},
 };
 use testkit::{ann, bob};
@@ -55,9 +56,11 @@ pub(crate) fn words(before: Option<&Task>, event: &Event) -> (String, Ink) {
         Event::Amended { by, .. } => person(by, "amends the approval"),
         Event::BudgetRaised { by, to } => person(by, &format!("raises the budget to {to}")),
         Event::Charged { phase, cost, .. } => {
+            let money = (cost.money > Money::ZERO).then(|| cost.money.to_string());
             let cpu = format!("{} ms of processor", cost.cpu_millis);
-            let used = if cost.cpu_millis > 0 { cpu } else { cost.money.to_string() };
-            (format!("the bill: {used} ({phase})"), Ink::Quiet)
+            let cpu = (cost.cpu_millis > 0).then_some(cpu);
+            let used: Vec<String> = money.into_iter().chain(cpu).collect();
+            (format!("the bill: {} ({phase})", used.join(" and ")), Ink::Quiet)
         }
         Event::Paused { why } => match why {
             PauseReason::Asked { by } => person(by, "pauses it"),
