@@ -11,7 +11,11 @@ use crate::{Engine, Hands};
 
 pub(crate) async fn sweep_regularly<H: Hands>(engine: &Engine<H>, stop: &CancellationToken) {
     loop {
-        if let Err(reason) = sweep(engine).await {
+        let swept = tokio::select! {
+            () = stop.cancelled() => return,
+            swept = sweep(engine) => swept,
+        };
+        if let Err(reason) = swept {
             tracing::warn!(reason, "cannot look for sandboxes that nobody owns");
         }
         let next = engine.now() + engine.settings.sweep_every;

@@ -24,6 +24,20 @@ pub(crate) async fn settle<H: Hands>(
     stop: &CancellationToken,
 ) {
     let mut reports = match ended.outcome {
+        Err(Trouble::Deadly) => match blame(lease.step) {
+            Some((_, phase)) => {
+                let message = format!(
+                    "the engine ended {} times in the middle of this step",
+                    lease.attempt - 1
+                );
+                vec![Report::Failed(Failure::new(FailureKind::Internal, phase, message))]
+            }
+            // What must happen is tried for ever, but with long pauses.
+            None => {
+                let reason = "the engine ended in the middle of it".to_owned();
+                return put_back(engine, lease, reason, Pause::Longest).await;
+            }
+        },
         Ok(Done::Nothing) => Vec::new(),
         Ok(Done::Reports(reports)) => reports,
         Err(Trouble::Failed(failure)) => vec![Report::Failed(failure)],

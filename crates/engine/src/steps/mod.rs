@@ -63,6 +63,8 @@ pub(crate) enum Trouble {
     Failed(Failure),
     /// A newer lamp wrote what we cannot read: it is for that one to do.
     NotOurs(String),
+    /// It was begun too often without ever ending: whoever did it did not survive it.
+    Deadly,
 }
 
 pub(crate) type Outcome = Result<Done, Trouble>;
@@ -84,8 +86,15 @@ impl Ended {
     }
 }
 
+/// How many times its tries a step may be begun. Only crashes let it come that far.
+const LIVES: u32 = 3;
+
 /// Does the step, and reads the meters afterwards, however it ended.
 pub(crate) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Ended {
+    let last = scene.engine.settings.tries.saturating_mul(LIVES);
+    if scene.lease.attempt == last.saturating_add(1) {
+        return Ended { outcome: Err(Trouble::Deadly), charge: None };
+    }
     let outcome = perform(scene).await;
     match scene.lease.step.lane() {
         Lane::Notice | Lane::Timer => Ended { outcome, charge: None },

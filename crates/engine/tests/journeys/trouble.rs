@@ -1,5 +1,8 @@
 //! What goes wrong outside becomes a failure with a name, a phase and a next step (PL8).
 
+use std::time::Duration;
+
+use contracts::clock::Clock as _;
 use domain::{
     money::Money,
     phase::Phase,
@@ -105,4 +108,25 @@ async fn a_failed_task_that_is_retried_gets_its_credentials_again() {
     stage.engine.ask(task, ann(), Ask::Retry { from: Phase::Implement }).await.unwrap();
     let done = stage.play_until(task, is_over).await;
     assert!(matches!(done.stage, TaskStage::Done { .. }), "{:?}", done.stage);
+}
+
+#[tokio::test]
+async fn a_step_that_ends_every_engine_is_given_up() {
+    let settings = Settings { tries: 2, ..World::settings("engine") };
+    let stage = Stage::with(AnyClock::System, settings).await;
+    let task = stage.submit("endless").await;
+    let running = stage.run();
+    stage.wait_for_call("agent Research").await;
+    running.stop().await;
+    // Six engines claim it and are never heard of again.
+    for life in 1..=6 {
+        let now = AnyClock::System.now() + Duration::from_hours(life);
+        let until = now + Duration::from_millis(1);
+        stage.store().claim("doomed", now, until, 9).await.unwrap();
+    }
+    stage.store().let_go("doomed").await.unwrap();
+    let failed = stage.play_until(task, is_over).await;
+    let TaskStage::Failed { failure, .. } = failed.stage else { panic!("{:?}", failed.stage) };
+    assert_eq!(failure.kind.name(), "internal");
+    assert_eq!(failure.message, "the engine ended 6 times in the middle of this step");
 }
