@@ -24,19 +24,9 @@ pub(crate) async fn settle<H: Hands>(
     stop: &CancellationToken,
 ) {
     let mut reports = match ended.outcome {
-        Err(Trouble::Deadly) => match blame(lease.step) {
-            Some((_, phase)) => {
-                let message = format!(
-                    "the engine ended {} times in the middle of this step",
-                    lease.attempt - 1
-                );
-                vec![Report::Failed(Failure::new(FailureKind::Internal, phase, message))]
-            }
-            // What must happen is tried for ever, but with long pauses.
-            None => {
-                let reason = "the engine ended in the middle of it".to_owned();
-                return put_back(engine, lease, reason, Pause::Longest).await;
-            }
+        Err(Trouble::Deadly) => match deadly(&lease) {
+            Ok(failure) => vec![Report::Failed(failure)],
+            Err(reason) => return put_back(engine, lease, reason, Pause::Longest).await,
         },
         Ok(Done::Nothing) => Vec::new(),
         Ok(Done::Reports(reports)) => reports,
@@ -134,6 +124,17 @@ fn decided(before: &Task, reports: &[Report]) -> Vec<Event> {
         }
     }
     events
+}
+
+/// The failure that a step becomes which nobody survived. What must happen whatever comes is tried for
+/// ever, with long pauses; then the reason is all there is.
+fn deadly(lease: &Lease) -> Result<Failure, String> {
+    let times = lease.attempt.saturating_sub(1);
+    let message = format!("the engine ended {times} times in the middle of this step");
+    match blame(lease.step) {
+        Some((_, phase)) => Ok(Failure::new(FailureKind::Internal, phase, message)),
+        None => Err(message),
+    }
 }
 
 /// The failure that a step becomes when it was tried often enough. What must happen whatever comes
