@@ -4,7 +4,7 @@
 //! settles it with the outcome. A driver that died stops renewing; the row is then anybody's. The
 //! number of the attempt is part of the lease, so that one who lost it cannot settle it.
 
-use domain::{id::TaskId, task::Step, time::Timestamp};
+use domain::{id::TaskId, task::Step};
 
 /// The right to do one step, for now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +16,6 @@ pub struct Lease {
     pub holder: String,
     /// From 1.
     pub attempt: u32,
-    /// When the step was due. One that was put back is due anew.
-    pub due_at: Timestamp,
 }
 
 /// What has become of a lease when it was renewed.

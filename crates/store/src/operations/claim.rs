@@ -30,12 +30,12 @@ pub(crate) const SWEEP: Sql = Sql {
 };
 
 pub(crate) const DUE: Sql = Sql {
-    sqlite: "SELECT task, seq, step, due_at, attempts FROM outbox o \
+    sqlite: "SELECT task, seq, step, attempts FROM outbox o \
              WHERE ready_at <= $1 AND superseded = 0 \
                AND (lane = 'timer' OR NOT EXISTS (SELECT 1 FROM outbox e \
                     WHERE e.task = o.task AND e.seq < o.seq AND e.lane = o.lane)) \
              ORDER BY ready_at LIMIT $2",
-    postgres: "SELECT task, seq, step, due_at, attempts FROM outbox o \
+    postgres: "SELECT task, seq, step, attempts FROM outbox o \
                WHERE ready_at <= $1 AND superseded = 0 \
                  AND (lane = 'timer' OR NOT EXISTS (SELECT 1 FROM outbox e \
                       WHERE e.task = o.task AND e.seq < o.seq AND e.lane = o.lane)) \
@@ -79,7 +79,6 @@ impl Claim {
             step: stored::step::decode(&row.text("step")?)?,
             holder: self.holder.clone(),
             attempt: u32::try_from(row.number("attempts")?).unwrap_or(u32::MAX).saturating_add(1),
-            due_at: Timestamp::from_millis(row.number("due_at")?),
         })
     }
 
