@@ -29,9 +29,6 @@ struct Arguments {
     name: String,
     #[arg(long)]
     die_at: Option<u32>,
-    /// Counts moments into this file instead of dying.
-    #[arg(long)]
-    count_into: Option<PathBuf>,
     #[arg(long, default_value_t = 16)]
     places: usize,
 }
@@ -47,10 +44,9 @@ async fn main() -> anyhow::Result<()> {
     let settings = Settings {
         places: Places { total: places, per_repository: places, per_person: places },
         parallel: 2 * places,
-        witness: match (arguments.die_at, arguments.count_into) {
-            (Some(last), _) => Arc::new(Doomed { seen: AtomicU32::new(0), last }),
-            (None, Some(file)) => Arc::new(Counting { seen: AtomicU32::new(0), file }),
-            (None, None) => Arc::new(Unwatched),
+        witness: match arguments.die_at {
+            Some(last) => Arc::new(Doomed { seen: AtomicU32::new(0), last }),
+            None => Arc::new(Unwatched),
         },
         ..World::settings(&arguments.name)
     };
@@ -76,18 +72,5 @@ impl Witness for Doomed {
             // It cannot fail: everyone may kill themselves.
             let _killed = rustix::process::kill_process(me, rustix::process::Signal::KILL);
         }
-    }
-}
-
-#[derive(Debug)]
-struct Counting {
-    seen: AtomicU32,
-    file: PathBuf,
-}
-
-impl Witness for Counting {
-    fn sees(&self, _moment: Moment) {
-        let seen = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
-        drop(fs_err::write(&self.file, seen.to_string()));
     }
 }
