@@ -28,6 +28,7 @@ on_both!(
     many_claimers_never_get_the_same_step,
     the_next_look_is_when_something_can_be_claimed,
     a_step_of_a_newer_lamp_holds_up_nobody,
+    many_steps_of_a_newer_lamp_starve_nobody,
     only_a_step_that_was_told_to_stop_is_abandoned,
     a_step_that_was_handed_over_counts_no_try,
 );
@@ -237,6 +238,25 @@ async fn a_step_of_a_newer_lamp_holds_up_nobody(home: Home) {
     );
     home.raw(&sql).await.unwrap();
     assert_eq!(steps(&claim(store, 10, 20).await), [Step::Open, Step::Tell]);
+}
+
+async fn many_steps_of_a_newer_lamp_starve_nobody(home: Home) {
+    let store = &home.store;
+    let life = admitted(store, 1, 10).await;
+    for number in 0..3 {
+        // Before everything else, however the line is ordered.
+        let sql = format!(
+            "INSERT INTO outbox (task, seq, step, lane, span, due_at) \
+             VALUES ('{}', 0, 'teleport{number}', 'timer', 'always', -1)",
+            life.id
+        );
+        home.raw(&sql).await.unwrap();
+    }
+    let mut claimed = Vec::new();
+    for _ in 0..5 {
+        claimed.extend(store.claim("driver", at(10), at(20), 1).await.unwrap());
+    }
+    assert_eq!(steps(&claimed), [Step::Open, Step::Tell]);
 }
 
 async fn only_a_step_that_was_told_to_stop_is_abandoned(home: Home) {
