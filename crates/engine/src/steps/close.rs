@@ -3,7 +3,10 @@
 //!
 //! Never given up. A repeat finds nothing left to do.
 
-use contracts::{sandbox::Sandboxes as _, secret::SecretSource as _};
+use contracts::{
+    sandbox::{Owner, Sandboxes as _},
+    secret::SecretSource as _,
+};
 
 use super::{Done, Outcome, Scene, Trouble};
 use crate::Hands;
@@ -14,7 +17,8 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     revoked.map_err(|error| busy(error.to_string()))?;
     let sandboxes = scene.hands().sandboxes();
     let listed = sandboxes.list().await.map_err(|error| busy(error.to_string()))?;
-    for one in listed.iter().filter(|one| one.owner == scene.lease.task) {
+    let ours = Owner::Task(scene.lease.task);
+    for one in listed.iter().filter(|one| one.owner == ours) {
         sandboxes.destroy(one.id).await.map_err(|error| busy(error.to_string()))?;
     }
     Ok(Done::Nothing)

@@ -21,7 +21,7 @@ mod verify;
 use contracts::{
     Key,
     agent::Agents as _,
-    sandbox::{SandboxError, Sandboxes as _},
+    sandbox::{Owner, SandboxError, Sandboxes as _},
 };
 use domain::{
     agent::AgentName,
@@ -189,7 +189,7 @@ impl<'e, H: Hands> Scene<'e, H> {
     /// Everything that the task has used so far, as the meters outside say.
     pub(crate) async fn bill(&self) -> Result<Cost, String> {
         let asked = self.hands().agents().bill(self.lease.task).await;
-        let used = self.hands().sandboxes().bill(self.lease.task).await;
+        let used = self.hands().sandboxes().bill(&Owner::Task(self.lease.task)).await;
         Ok(asked.map_err(|error| error.to_string())? + used.map_err(|error| error.to_string())?)
     }
 
@@ -214,14 +214,24 @@ impl<'e, H: Hands> Scene<'e, H> {
     pub(crate) fn sandbox_trouble(&self, error: &SandboxError) -> Trouble {
         let reason = error.to_string();
         match error {
-            SandboxError::Busy { .. } => Trouble::Busy(reason),
+            // A step opens what it needs, so one that rests was put to rest meanwhile: the next try opens it.
+            SandboxError::Busy { .. } | SandboxError::Resting { .. } => Trouble::Busy(reason),
+            SandboxError::Setup { log, .. } => {
+                let failure = Failure::new(FailureKind::SetupFailed, self.phase(), reason);
+                Trouble::Failed(failure.with_log(log))
+            }
             SandboxError::Image { .. } | SandboxError::ProgramMissing { .. } => {
                 self.failed(FailureKind::SetupFailed, reason)
             }
+            SandboxError::Source { .. } => self.failed(FailureKind::ForgeError, reason),
             SandboxError::NotFound { .. }
             | SandboxError::Destroyed { .. }
             | SandboxError::TierMissing { .. }
+            | SandboxError::Limit { .. }
+            | SandboxError::Unsupported { .. }
             | SandboxError::Lost { .. } => self.failed(FailureKind::SandboxLost, reason),
+            // The engine names no sandbox.
+            SandboxError::NameTaken { .. } => self.failed(FailureKind::Internal, reason),
         }
     }
 }

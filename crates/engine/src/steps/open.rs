@@ -5,7 +5,7 @@
 
 use contracts::{
     forge::{ForgeError, Forges as _},
-    sandbox::{Checkout, Compute, SandboxError, Sandboxes as _, Spec},
+    sandbox::{Checkout, Compute, Owner, SandboxError, Sandboxes as _, Spec, Use},
     secret::SecretSource as _,
 };
 use domain::{
@@ -116,8 +116,9 @@ pub(super) async fn spec<H: Hands>(
     let mandate = scene.task.stage.mandate();
     Ok(Spec {
         id,
-        owner: scene.lease.task,
-        purpose,
+        name: None,
+        owner: Owner::Task(scene.lease.task),
+        purpose: Use::Phase(purpose),
         image: settings.image.clone(),
         tier: settings.tier,
         compute: Compute::default(),

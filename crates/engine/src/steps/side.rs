@@ -1,6 +1,6 @@
 //! A clean sandbox besides the workspace, for one step: opened on an exact commit, gone after it.
 
-use contracts::sandbox::Sandboxes as _;
+use contracts::sandbox::{Owner, Sandboxes as _};
 use domain::{code::CommitId, id::SandboxId, task::Purpose};
 
 use super::{Scene, Trouble, open as workspace};
@@ -39,9 +39,10 @@ pub(super) async fn remove_leftovers<H: Hands>(
     let sandboxes = scene.hands().sandboxes();
     let listed = sandboxes.list().await.map_err(|error| scene.sandbox_trouble(&error))?;
     let workspace = scene.task.workspace.map(|workspace| workspace.sandbox);
-    let left = listed.iter().filter(|one| {
-        one.owner == scene.lease.task && !keep.contains(&one.id) && Some(one.id) != workspace
-    });
+    let ours = Owner::Task(scene.lease.task);
+    let left = listed
+        .iter()
+        .filter(|one| one.owner == ours && !keep.contains(&one.id) && Some(one.id) != workspace);
     for one in left {
         let gone = sandboxes.destroy(one.id).await;
         gone.map_err(|error| scene.sandbox_trouble(&error))?;

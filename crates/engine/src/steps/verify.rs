@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use contracts::{
     Key,
-    sandbox::{Cut, Ended, Exec, Output, Sandboxes as _, Streams},
+    sandbox::{CommandName, Cut, Ended, Exec, Output, Sandboxes as _, Streams, User},
 };
 use domain::{
     code::CommitId,
@@ -75,16 +75,23 @@ async fn run_check<H: Hands>(
     key: Key,
     check: &Check,
 ) -> Result<(Ended, String), Trouble> {
+    // Where the first repository is checked out.
+    let repository = scene.repository()?.as_str();
+    let repository = repository.rsplit('/').next().unwrap_or(repository);
     let command = Exec {
         argv: ["/bin/sh", "-c", &check.command].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
-        directory: "/work".to_owned(),
+        directory: format!("/workspace/{repository}"),
+        user: User::Agent,
+        terminal: None,
         limit: check.limit,
         output_limit: 8 << 20,
     };
     let (_no_input, input) = mpsc::channel(1);
     let (output, said) = mpsc::channel(16);
-    let running = scene.hands().sandboxes().exec(sandbox, key, &command, Streams { input, output });
+    let name = CommandName::from(key);
+    let running =
+        scene.hands().sandboxes().exec(sandbox, &name, &command, Streams { input, output });
     let (finished, text) = tokio::join!(running, tail(said));
     let finished = finished.map_err(|error| scene.sandbox_trouble(&error))?;
     let note = match finished.cut {

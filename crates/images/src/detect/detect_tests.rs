@@ -1,0 +1,265 @@
+//! Repositories, and what is proposed for them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    process::Command,
+};
+
+use super::*;
+
+/// A repository in memory: paths and contents.
+struct Files(BTreeMap<String, String>);
+
+impl Files {
+    fn of(files: &[(&str, &str)]) -> Self {
+        Self(
+            files
+                .iter()
+                .map(|(path, content)| ((*path).to_owned(), (*content).to_owned()))
+                .collect(),
+        )
+    }
+}
+
+impl Tree for Files {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        self.0.get(path).map(|content| content.clone().into_bytes())
+    }
+
+    fn list(&self, path: &str) -> Vec<TreeEntry> {
+        let start = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let entries = self.0.keys().filter_map(|path| {
+            let rest = path.strip_prefix(&start)?;
+            Some(match rest.split_once('/') {
+                Some((name, _)) => TreeEntry { name: name.to_owned(), kind: EntryKind::Directory },
+                None => TreeEntry { name: rest.to_owned(), kind: EntryKind::File },
+            })
+        });
+        entries.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+type Case = (&'static str, &'static [(&'static str, &'static str)]);
+
+const ONE_ECOSYSTEM: &[Case] = &[
+    ("npm", &[("package.json", "{}"), ("package-lock.json", "{}")]),
+    ("npm without a lockfile", &[("package.json", "{}")]),
+    (
+        "npm with a manifest that does not read",
+        &[("package.json", "{{{"), ("npm-shrinkwrap.json", "")],
+    ),
+    (
+        "pnpm beside a leftover of npm",
+        &[("package.json", "{}"), ("pnpm-lock.yaml", ""), ("package-lock.json", "{}")],
+    ),
+    ("pnpm by declaration", &[("package.json", r#"{"packageManager":"pnpm@9.1.0"}"#)]),
+    ("yarn, classic", &[("package.json", "{}"), ("yarn.lock", "# yarn lockfile v1\n")]),
+    (
+        "yarn, berry by its lockfile",
+        &[("package.json", "{}"), ("yarn.lock", "__metadata:\n  version: 8\n")],
+    ),
+    (
+        "yarn, berry by its settings",
+        &[("package.json", "{}"), ("yarn.lock", ""), (".yarnrc.yml", "")],
+    ),
+    ("bun", &[("package.json", "{}"), ("bun.lock", "")]),
+    ("pip", &[("requirements.txt", ""), ("requirements-dev.txt", "")]),
+    ("pip with a package", &[("requirements.txt", ""), ("setup.py", "")]),
+    ("pip with a project", &[("pyproject.toml", "[project]\nname = \"x\"\n")]),
+    ("pyproject with settings only", &[("pyproject.toml", "[tool.black]\n")]),
+    ("poetry", &[("pyproject.toml", "[tool.poetry]\n"), ("poetry.lock", "")]),
+    ("poetry without a lockfile", &[("pyproject.toml", "[tool.poetry.dependencies]\n")]),
+    ("uv", &[("pyproject.toml", "[project]\n"), ("uv.lock", "")]),
+    ("uv without a lockfile", &[("pyproject.toml", "[project]\n[tool.uv]\n")]),
+    ("cargo", &[("Cargo.toml", ""), ("Cargo.lock", "")]),
+    ("cargo without a lockfile", &[("Cargo.toml", "")]),
+    ("go", &[("go.mod", ""), ("go.sum", "")]),
+    ("go with a workspace", &[("go.work", ""), ("a/go.mod", ""), ("b/go.mod", "")]),
+    ("maven", &[("pom.xml", "")]),
+    ("maven with a wrapper and modules", &[("pom.xml", ""), ("mvnw", ""), ("core/pom.xml", "")]),
+    ("gradle", &[("build.gradle", "")]),
+    (
+        "gradle with a wrapper",
+        &[
+            ("settings.gradle.kts", ""),
+            ("gradlew", ""),
+            ("app/build.gradle.kts", ""),
+            ("gradle.lockfile", ""),
+        ],
+    ),
+    ("bundler", &[("Gemfile", ""), ("Gemfile.lock", "")]),
+    ("bundler without a lockfile", &[("Gemfile", "")]),
+    ("composer", &[("composer.json", ""), ("composer.lock", "")]),
+    ("nothing", &[("README.md", ""), ("src/main.c", "")]),
+];
+
+const SEVERAL: &[Case] = &[
+    (
+        "rust with a web page below",
+        &[
+            ("Cargo.toml", ""),
+            ("Cargo.lock", ""),
+            ("crates/a/Cargo.toml", ""),
+            ("web/package.json", "{}"),
+            ("web/package-lock.json", ""),
+        ],
+    ),
+    (
+        "a monorepo without anything at the root",
+        &[
+            ("api/go.mod", ""),
+            ("web/package.json", "{}"),
+            ("web/yarn.lock", ""),
+            ("ml/requirements.txt", ""),
+            ("docs/Gemfile", ""),
+        ],
+    ),
+    (
+        "workspaces of npm install their members",
+        &[
+            ("package.json", r#"{"workspaces":["a"]}"#),
+            ("package-lock.json", ""),
+            ("a/package.json", "{}"),
+            ("b/package.json", "{}"),
+            ("b/package-lock.json", ""),
+        ],
+    ),
+    (
+        "workspaces of pnpm install their members",
+        &[
+            ("package.json", "{}"),
+            ("pnpm-lock.yaml", ""),
+            ("pnpm-workspace.yaml", ""),
+            ("a/package.json", "{}"),
+        ],
+    ),
+    (
+        "members of a cargo workspace, and one that stands alone",
+        &[
+            ("Cargo.toml", "[workspace]"),
+            ("Cargo.lock", ""),
+            ("a/Cargo.toml", ""),
+            ("fuzz/Cargo.toml", ""),
+            ("fuzz/Cargo.lock", ""),
+        ],
+    ),
+    (
+        "what is not the repository's own",
+        &[
+            ("node_modules/package.json", "{}"),
+            ("vendor/go.mod", ""),
+            (".hidden/pom.xml", ""),
+            ("testdata/Cargo.toml", ""),
+            ("a/b/package.json", "{}"),
+        ],
+    ),
+    (
+        "many in one directory",
+        &[
+            ("package.json", "{}"),
+            ("Gemfile", ""),
+            ("composer.json", ""),
+            ("go.mod", ""),
+            ("pom.xml", ""),
+        ],
+    ),
+];
+
+const HOSTILE: &[Case] = &[
+    (
+        "names that the shell would act on",
+        &[
+            ("$(touch x)/package.json", "{}"),
+            ("`touch x`/go.mod", ""),
+            ("; touch x #/Cargo.toml", ""),
+            ("-rf/pom.xml", ""),
+            ("it's/Gemfile", ""),
+            ("a b/setup.py", ""),
+            ("~/composer.json", ""),
+        ],
+    ),
+    (
+        "a requirements file that the shell would act on",
+        &[("requirements$(touch x).txt", ""), ("requirements -e evil.txt", "")],
+    ),
+    (
+        "names that a person cannot read",
+        &[
+            ("a\ntouch x/package.json", "{}"),
+            ("b\u{202e}c/go.mod", ""),
+            ("d\u{1b}[8m/Cargo.toml", ""),
+            ("requirements\n.txt", ""),
+        ],
+    ),
+    ("a manifest that is a directory", &[("package.json/x", ""), ("Cargo.toml/x", "")]),
+    (
+        "a declared tool that is a command",
+        &[("package.json", r#"{"packageManager":"pnpm; touch x@1"}"#)],
+    ),
+];
+
+fn told(cases: &[Case]) -> String {
+    let mut text = String::new();
+    for (name, files) in cases {
+        writeln!(text, "## {name}").unwrap();
+        match propose(&Files::of(files)) {
+            Some(Proposal { script, because, lockfiles }) => {
+                writeln!(text, "{script}because: {because:?}\nlockfiles: {lockfiles:?}\n").unwrap();
+            }
+            None => writeln!(text, "nothing\n").unwrap(),
+        }
+    }
+    text
+}
+
+#[test]
+fn each_ecosystem_is_known_by_its_manifest_and_keeps_to_its_lockfile() {
+    insta::assert_snapshot!(told(ONE_ECOSYSTEM));
+}
+
+#[test]
+fn several_in_one_repository_are_all_set_up() {
+    insta::assert_snapshot!(told(SEVERAL));
+}
+
+#[test]
+fn a_hostile_name_is_quoted_or_passed_over() {
+    insta::assert_snapshot!(told(HOSTILE));
+}
+
+/// The shell is the judge: the script runs with programs that do nothing, and must not make a file.
+#[test]
+fn no_name_of_a_directory_becomes_a_command() {
+    let programs = tempfile::tempdir().unwrap();
+    for program in ["npm", "go", "cargo", "mvn", "bundle", "python3", "composer"] {
+        std::os::unix::fs::symlink("/bin/true", programs.path().join(program)).unwrap();
+    }
+    for (_, files) in HOSTILE {
+        let work = tempfile::tempdir().unwrap();
+        for (path, content) in *files {
+            let place = work.path().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, content).unwrap();
+        }
+        let Some(proposal) = propose(&Files::of(files)) else { continue };
+        let status = Command::new("/bin/sh")
+            .args(["-c", &proposal.script])
+            .current_dir(work.path())
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", programs.path().display()))
+            .status()
+            .unwrap();
+        assert!(status.success(), "{}", proposal.script);
+        let made = Command::new("find")
+            .arg(work.path())
+            .args(["-name", "x", "-size", "0", "-type", "f"])
+            .output()
+            .unwrap();
+        let made = String::from_utf8_lossy(&made.stdout).into_owned();
+        assert!(
+            made.lines().all(|line| line.ends_with(".json/x") || line.ends_with(".toml/x")),
+            "{made}"
+        );
+    }
+}

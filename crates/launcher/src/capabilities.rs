@@ -1,0 +1,62 @@
+//! What root may still do inside.
+//!
+//! Enough to install packages and to be several users; nothing that reaches the kernel.
+
+use launcher::plan::{Failure, Users};
+use rustix::{
+    io::Errno,
+    thread::{
+        CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+        remove_capability_from_bounding_set, set_capabilities,
+    },
+};
+
+use crate::failure::Step;
+
+const STEP: &str = "drop capabilities";
+
+const ROOT_INSIDE: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::NET_BIND_SERVICE)
+    .union(CapabilitySet::SYS_CHROOT)
+    .union(CapabilitySet::SETFCAP);
+
+/// Above the newest capability of any kernel that we know.
+const BEYOND: u32 = 63;
+
+/// What a sandbox keeps.
+pub(crate) fn kept(users: Users) -> CapabilitySet {
+    match users {
+        Users::Range { .. } => ROOT_INSIDE,
+        Users::Single => CapabilitySet::empty(),
+    }
+}
+
+/// Takes from the bounding set what no program may ever get.
+pub(crate) fn bound(kept: CapabilitySet) -> Result<(), Failure> {
+    for number in 0..BEYOND {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        if kept.contains(capability) {
+            continue;
+        }
+        match remove_capability_from_bounding_set(capability) {
+            // The first number that this kernel does not know: it knows none above.
+            Err(Errno::INVAL) => return Ok(()),
+            other => other.step(STEP)?,
+        }
+    }
+    Ok(())
+}
+
+/// Gives up all others, now.
+pub(crate) fn keep(kept: CapabilitySet) -> Result<(), Failure> {
+    clear_ambient_capability_set().step(STEP)?;
+    let sets =
+        CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    set_capabilities(None, sets).step(STEP)
+}

@@ -1,0 +1,11 @@
+//! What the server asks of the launcher.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`plan`] | a sandbox to launch, down to every mount, and what came of it |
+//! | [`frame`] | how orders and answers travel |
+//!
+//! The program that does it, `lamp-launcher`, is `main.rs` and the modules beside it.
+
+pub mod frame;
+pub mod plan;

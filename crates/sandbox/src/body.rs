@@ -1,0 +1,138 @@
+//! What runs of a sandbox: a first process, its control group, its ids, and the link to the guest.
+//!
+//! A sandbox has one body at a time, and none while it rests. A waiting member of the pool is a body that
+//! belongs to nobody yet. A body that was used is never used again.
+
+use std::{
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use guest::protocol::ChannelState;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tokio::io::{Interest, unix::AsyncFd};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    control_groups::Group,
+    link::{Link, LinkError},
+    record::BodyRecord,
+    slots::Slot,
+};
+
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) record: BodyRecord,
+    pub(crate) group: Group,
+    pub(crate) link: Link,
+    /// Where the guest listens.
+    pub(crate) control: PathBuf,
+    /// Jobs that were begun over an earlier connection, until somebody asks for them again.
+    pub(crate) left_over: tokio::sync::Mutex<Vec<ChannelState>>,
+    process: AsyncFd<OwnedFd>,
+    out_of_memory_seen: AtomicU64,
+    /// Held for as long as anything may still have its ids.
+    _slot: Option<Slot>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BodyError {
+    #[error("its first process is gone")]
+    Gone,
+    #[error("{0}")]
+    Link(#[from] LinkError),
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+impl Body {
+    /// Takes hold of a first process that was launched, just now or by a server before this one.
+    pub(crate) async fn hold(
+        record: BodyRecord,
+        group: Group,
+        slot: Option<Slot>,
+        control: PathBuf,
+        tracker: &TaskTracker,
+    ) -> Result<Self, BodyError> {
+        let process = process(record.pid, record.started)?.ok_or(BodyError::Gone)?;
+        #[expect(deprecated, reason = "it is sound for a descriptor that we own; its successor is `unsafe`")]
+        let process = AsyncFd::with_interest(process, Interest::READABLE)?;
+        let link = Link::connect(&control, tracker).await?;
+        let out_of_memory_seen = AtomicU64::new(0);
+        let left_over = tokio::sync::Mutex::default();
+        Ok(Self {
+            record,
+            group,
+            link,
+            control,
+            left_over,
+            process,
+            out_of_memory_seen,
+            _slot: slot,
+        })
+    }
+
+    /// Asks the guest what it still does for a server before this one.
+    pub(crate) async fn find_left_over(&self) -> Result<(), BodyError> {
+        *self.left_over.lock().await = self.link.channels().await?;
+        Ok(())
+    }
+
+    /// Returns when its first process, and so everything in it, has ended.
+    pub(crate) async fn death(&self) {
+        // Nobody else takes this readiness away, so an error can only mean that the runtime ends.
+        drop(self.process.readable().await);
+    }
+
+    /// Ends everything in it. Where the first process dies, the kernel ends all the others.
+    pub(crate) fn kill(&self) -> io::Result<()> {
+        match pidfd_send_signal(self.process.get_ref(), Signal::KILL) {
+            Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How often the memory ran out since this was last asked.
+    pub(crate) fn out_of_memory(&self) -> Option<u64> {
+        let counters = self.group.reading();
+        let before = self.out_of_memory_seen.swap(counters.oom_kills, Ordering::Relaxed);
+        (counters.oom_kills > before).then_some(counters.memory_peak_bytes)
+    }
+}
+
+/// A process by the name that is never used twice.
+pub(crate) fn process(pid: u32, started: u64) -> io::Result<Option<OwnedFd>> {
+    let Some(pid_number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(None) };
+    let process = match pidfd_open(pid_number, PidfdFlags::empty()) {
+        Ok(process) => process,
+        Err(rustix::io::Errno::SRCH | rustix::io::Errno::INVAL) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // Looked at after it was opened: if it is the right one now, it was the right one then.
+    let is_it = started_at(Path::new("/proc").join(pid.to_string()).join("stat")) == Some(started);
+    Ok(is_it.then_some(process))
+}
+
+/// The 22nd field; the second may hold anything, so counting begins after it.
+fn started_at(stat: PathBuf) -> Option<u64> {
+    let text = std::fs::read_to_string(stat).ok()?;
+    let (_, after) = text.rsplit_once(')')?;
+    after.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_when_it_started() {
+        let own = std::process::id();
+        let started = started_at("/proc/self/stat".into()).unwrap();
+        assert!(process(own, started).unwrap().is_some());
+        assert!(process(own, started + 1).unwrap().is_none());
+        assert!(process(0, started).unwrap().is_none());
+        assert!(process(u32::MAX, started).unwrap().is_none());
+    }
+}

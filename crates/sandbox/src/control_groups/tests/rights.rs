@@ -1,0 +1,69 @@
+//! Somebody who was given nothing.
+
+use std::{fs, os::unix::process::CommandExt, path::Path, process::Command};
+
+use super::ROOMY;
+use crate::control_groups::{Ability, ControlGroups, GroupError};
+
+/// Run as root, it runs itself again as nobody.
+#[test]
+fn an_ordinary_user_without_rights_gets_reasons_and_groups_without_directories() {
+    const NAME: &str =
+        "an_ordinary_user_without_rights_gets_reasons_and_groups_without_directories";
+    if rustix::process::geteuid().is_root() {
+        let directory = tempfile::tempdir().unwrap();
+        open_to_all(directory.path());
+        let program = directory.path().join("tests");
+        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        open_to_all(&program);
+        let output = Command::new(&program)
+            .arg(NAME)
+            .current_dir("/")
+            .uid(65_534)
+            .gid(65_534)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && told.contains("1 passed"), "{told}");
+        return;
+    }
+    let read = |path| fs::read_to_string(path).unwrap();
+    let groups = ControlGroups::find(
+        &read("/proc/self/mountinfo"),
+        &read("/proc/self/cgroup"),
+        Path::new("/"),
+        "lamplighter",
+    );
+    let abilities = groups.abilities();
+    for ability in [
+        &abilities.cpu,
+        &abilities.memory,
+        &abilities.pids,
+        &abilities.freeze,
+        &abilities.kill,
+        &abilities.io,
+    ] {
+        let Ability::No(reason) = ability else { panic!("{abilities:?}") };
+        assert!(reason.contains("/sys/fs/cgroup"), "{reason}");
+    }
+    assert_eq!(groups.weaker().len(), 6);
+
+    let group = groups.create("any", &ROOMY).unwrap();
+    assert!(group.directories().is_empty() && group.is_empty());
+    assert_eq!(group.reading(), crate::control_groups::Counters::default());
+    assert!(matches!(group.freeze(), Err(GroupError::Impossible(_))));
+    assert!(matches!(group.kill(), Err(GroupError::Impossible(_))));
+    group.remove().unwrap();
+    assert!(groups.adopt("any").is_none());
+}
+
+fn open_to_all(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_host_without_control_groups_says_so() {
+    let groups = ControlGroups::find("", "", Path::new("/"), "lamplighter");
+    insta::assert_snapshot!(groups.weaker().first().unwrap(), @"the CPU time of a sandbox is not limited: no unified hierarchy of control groups is mounted; run `lamp up` as root, or as a systemd service with `Delegate=yes`, on a kernel from 5.14 on");
+}

@@ -1,0 +1,151 @@
+//! What has arrived on one channel and was not taken yet.
+//!
+//! Bounded by the credit that was given, whatever the guest sends.
+
+use std::collections::VecDeque;
+
+use guest::protocol::{CHUNK, Ending, Refusal, Stream, Usage};
+
+/// How many bytes a guest may send ahead of the reader.
+pub(super) const WINDOW: u64 = 192 * 1024;
+
+/// How a job ended, as the guest tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) ending: Ending,
+    pub(crate) usage: Usage,
+    pub(crate) dropped: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    chunks: VecDeque<(Stream, Vec<u8>)>,
+    /// Where the next output must begin; unknown until the first, when attached to a running job.
+    received: u64,
+    taken: u64,
+    credit: u64,
+    pub(super) input_credit: u64,
+    answered: Option<Result<(), Refusal>>,
+    ended: Option<Ended>,
+}
+
+impl Inbox {
+    /// For a job whose output is taken from `from` on.
+    pub(super) fn new(from: u64) -> Self {
+        Self { received: from, taken: from, credit: from + WINDOW, ..Self::default() }
+    }
+
+    pub(super) fn credit(&self) -> (u64, u64) {
+        (self.taken, self.credit)
+    }
+
+    pub(super) fn answer(&mut self, answer: Result<(), Refusal>) -> Result<(), String> {
+        if self.answered.is_some() {
+            return Err("a job was answered twice".to_owned());
+        }
+        self.answered = Some(answer);
+        Ok(())
+    }
+
+    pub(super) fn answered(&self) -> Option<&Result<(), Refusal>> {
+        self.answered.as_ref()
+    }
+
+    pub(super) fn output(
+        &mut self,
+        stream: Stream,
+        offset: u64,
+        bytes: Vec<u8>,
+    ) -> Result<(), String> {
+        let length = bytes.len() as u64;
+        if offset != self.received {
+            return Err(format!("output at {offset}, where {} was next", self.received));
+        }
+        if self.received.saturating_add(length) > self.credit || bytes.len() > CHUNK {
+            return Err("more output than it had credit for".to_owned());
+        }
+        if self.ended.is_some() || bytes.is_empty() {
+            return Err("output after the end, or without content".to_owned());
+        }
+        self.received += length;
+        // Many small writes become few chunks, so that the queue is bounded by bytes alone.
+        match self.chunks.back_mut() {
+            Some((last, chunk)) if *last == stream && chunk.len() < CHUNK => chunk.extend(bytes),
+            Some(_) | None => self.chunks.push_back((stream, bytes)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(&mut self, ended: Ended, output: u64) -> Result<(), String> {
+        if self.ended.is_some() {
+            return Err("a job ended twice".to_owned());
+        }
+        if output != self.received {
+            return Err(format!("an end after {output} bytes, of which {} came", self.received));
+        }
+        self.ended = Some(ended);
+        Ok(())
+    }
+
+    pub(super) fn take(&mut self) -> Option<(Stream, Vec<u8>)> {
+        let (stream, chunk) = self.chunks.pop_front()?;
+        self.taken += chunk.len() as u64;
+        Some((stream, chunk))
+    }
+
+    /// New credit, if enough was taken to be worth a frame.
+    pub(super) fn renew(&mut self) -> Option<(u64, u64)> {
+        let credit = self.taken + WINDOW;
+        if self.ended.is_some() || credit - self.credit < WINDOW / 2 {
+            return None;
+        }
+        self.credit = credit;
+        Some((self.taken, credit))
+    }
+
+    pub(super) fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref().filter(|_| self.chunks.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ended() -> Ended {
+        Ended { ending: Ending::Exited(0), usage: Usage::default(), dropped: 0 }
+    }
+
+    #[test]
+    fn output_must_follow_and_have_credit() {
+        let mut inbox = Inbox::new(10);
+        assert!(inbox.output(Stream::Out, 9, vec![1]).is_err());
+        assert!(inbox.output(Stream::Out, 10, vec![]).is_err());
+        assert_eq!(inbox.output(Stream::Out, 10, vec![1; 5]), Ok(()));
+        assert_eq!(inbox.output(Stream::Out, 15, vec![1; 5]), Ok(()));
+        assert_eq!(inbox.take(), Some((Stream::Out, vec![1; 10])));
+        assert!(inbox.end(ended(), 19).is_err());
+        assert_eq!(inbox.end(ended(), 20), Ok(()));
+        assert!(inbox.end(ended(), 20).is_err());
+        assert!(inbox.output(Stream::Out, 20, vec![1]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_guest_makes_it_keep_more_than_the_window(sizes in prop::collection::vec(1usize..CHUNK, 1..64)) {
+            let mut inbox = Inbox::new(0);
+            let mut at = 0;
+            for size in sizes {
+                if inbox.output(Stream::Error, at, vec![0; size]).is_err() {
+                    break;
+                }
+                at += size as u64;
+            }
+            prop_assert!(at <= WINDOW);
+            let kept: usize = inbox.chunks.iter().map(|(_, chunk)| chunk.len()).sum();
+            prop_assert_eq!(kept as u64, at);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The two programs that are part of this one: the launcher, and the guest.
+//!
+//! They are handed out as sealed files in memory: nobody can change them after, not even a process that
+//! runs from one and finds a way to open itself for writing.
+
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
+const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-guest"));
+const LAUNCHER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-launcher"));
+
+pub(crate) fn guest() -> std::io::Result<OwnedFd> {
+    sealed("lamp-guest", GUEST)
+}
+
+pub(crate) fn launcher() -> std::io::Result<OwnedFd> {
+    sealed("lamp-launcher", LAUNCHER)
+}
+
+/// The guest as bytes, for runtimes that want a file.
+pub(crate) const fn guest_bytes() -> &'static [u8] {
+    GUEST
+}
+
+fn sealed(name: &str, program: &[u8]) -> std::io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Kernels before 6.3 do not know `EXEC`, and need none.
+    let file = memfd_create(name, flags | MemfdFlags::EXEC).or_else(|_| memfd_create(name, flags))?;
+    let mut rest = program;
+    while !rest.is_empty() {
+        let written = rustix::io::write(&file, rest)?;
+        rest = rest.get(written..).unwrap_or_default();
+    }
+    let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+    fcntl_add_seals(&file, seals)?;
+    Ok(file)
+}

@@ -1,0 +1,234 @@
+//! Makes a body: disk, control group, first process, link. What fails half-way is taken back.
+
+use std::{path::PathBuf, time::Duration};
+
+use contracts::sandbox::{Compute, SandboxError};
+use domain::agent::Tier;
+use images::disk::{DiskName, Limit};
+use launcher::plan::{Bind, Launch, Strictness, Users};
+
+use super::{Identity, Inner, busy};
+use crate::{
+    body::{Body, BodyError},
+    control_groups::{Group, Limits},
+    record::BodyRecord,
+    stack::Stack,
+};
+
+const MIB: u64 = 1 << 20;
+
+/// How many files a disk of a given size may have: one for every this many bytes.
+const BYTES_PER_FILE: u64 = 4096;
+
+/// The disk that a body gets.
+#[derive(Debug)]
+pub(crate) enum Disk {
+    New,
+    /// The one that it had before it rested.
+    Kept(DiskName),
+    CopyOf(DiskName),
+    /// One that may become a layer.
+    Setup,
+}
+
+#[derive(Debug)]
+pub(crate) struct Booted {
+    pub(crate) body: Body,
+    pub(crate) disk: DiskName,
+}
+
+impl Inner {
+    pub(crate) async fn boot(
+        &self,
+        stack: &Stack,
+        tier: Tier,
+        compute: &Compute,
+        disk: Disk,
+    ) -> Result<Booted, SandboxError> {
+        let name = self.body_name();
+        let limit = limit(compute);
+        let kept = matches!(disk, Disk::Kept(_));
+        let (disk, writable) = self.disk(&name, disk, limit)?;
+        let made = self.launch(&name, stack, tier, compute, &writable).await;
+        match made {
+            Ok(body) => Ok(Booted { body, disk }),
+            Err(error) => {
+                if !kept {
+                    let _ = self.disks.remove(&disk);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn disk(
+        &self,
+        name: &str,
+        disk: Disk,
+        limit: Limit,
+    ) -> Result<(DiskName, PathBuf), SandboxError> {
+        let fresh: DiskName = name.parse().map_err(busy)?;
+        match disk {
+            Disk::New => {
+                let path = self.disks.create(&fresh, limit).map_err(busy)?;
+                Ok((fresh, path))
+            }
+            Disk::Setup => {
+                let path = self.disks.create_for_setup(&fresh, limit).map_err(busy)?;
+                Ok((fresh, path))
+            }
+            Disk::Kept(disk) => {
+                let path = self.disks.reopen(&disk).map_err(busy)?;
+                Ok((disk, path))
+            }
+            Disk::CopyOf(from) => {
+                let path = self.disks.fork(&from, &fresh, limit).map_err(busy)?;
+                Ok((fresh, path))
+            }
+        }
+    }
+
+    async fn launch(
+        &self,
+        name: &str,
+        stack: &Stack,
+        tier: Tier,
+        compute: &Compute,
+        writable: &std::path::Path,
+    ) -> Result<Body, SandboxError> {
+        let limits = Limits {
+            cpu_millis: compute.cpu_millis,
+            memory_bytes: u64::from(compute.memory_mib) * MIB,
+            pids: compute.processes,
+        };
+        let group = self.groups.create(name, &limits).map_err(busy)?;
+        let made = self.start_first_process(name, stack, tier, compute, writable, &group).await;
+        match made {
+            Ok((record, slot)) => {
+                let control = self.control(name);
+                let held =
+                    Body::hold(record.clone(), group.clone(), slot, control, &self.work).await;
+                held.map_err(|error| {
+                    self.clear_away(&record, &group);
+                    lost(&error)
+                })
+            }
+            Err(error) => {
+                let _ = group.remove();
+                Err(error)
+            }
+        }
+    }
+
+    async fn start_first_process(
+        &self,
+        name: &str,
+        stack: &Stack,
+        tier: Tier,
+        compute: &Compute,
+        writable: &std::path::Path,
+        group: &Group,
+    ) -> Result<(BodyRecord, Option<crate::slots::Slot>), SandboxError> {
+        let (users, slot) = match self.identity {
+            Identity::Ordinary => (Users::Single, None),
+            Identity::Root => {
+                let full = || busy("every range of ids is taken");
+                let slot = self.slots.take().ok_or_else(full)?;
+                (Users::Range { base: slot.base() }, Some(slot))
+            }
+        };
+        let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+        let launch = Launch {
+            control: text(&self.control(name)),
+            users,
+            strictness: match tier {
+                Tier::Verified => Strictness::Denylist,
+                Tier::Standard | Tier::Untrusted => Strictness::Allowlist,
+            },
+            layers: self.layers(stack)?,
+            writable: text(writable),
+            binds: stack
+                .binds
+                .iter()
+                .map(|(from, to)| Bind { from: from.clone(), to: to.clone() })
+                .collect(),
+            control_groups: group.directories().iter().map(|path| text(path)).collect(),
+            hostname: "sandbox".to_owned(),
+            shared_memory_bytes: u64::from(compute.memory_mib) * MIB / 2,
+            open_files: OPEN_FILES,
+            // The server ends it in time; this is for when there is none.
+            lifetime_millis: millis(compute.lifetime.saturating_add(SLACK)),
+        };
+        let launched = self.spawner.launch(launch).await.map_err(busy)?;
+        let record = BodyRecord {
+            name: name.to_owned(),
+            pid: launched.pid,
+            started: launched.started,
+            base: slot.as_ref().map(crate::slots::Slot::base),
+        };
+        Ok((record, slot))
+    }
+
+    fn layers(&self, stack: &Stack) -> Result<Vec<String>, SandboxError> {
+        let path = |layer: &String| {
+            let layer = layer.parse().map_err(busy)?;
+            let path = self.disks.layer(&layer).map_err(busy)?;
+            Ok(path.to_string_lossy().into_owned())
+        };
+        stack.layers.iter().map(path).collect()
+    }
+
+    /// Kills a first process that nobody holds, and removes what is left of it in the background.
+    pub(super) fn clear_away(&self, record: &BodyRecord, group: &Group) {
+        if let Ok(Some(process)) = crate::body::process(record.pid, record.started) {
+            let _ = rustix::process::pidfd_send_signal(&process, rustix::process::Signal::KILL);
+        }
+        let _ = group.kill();
+        let _ = std::fs::remove_file(self.control(&record.name));
+        let group = group.clone();
+        self.work.spawn(async move { remove_group(&group).await });
+    }
+
+    /// Where the guest of a body listens.
+    pub(super) fn control(&self, body: &str) -> PathBuf {
+        self.settings.run.join(format!("{body}.sock"))
+    }
+
+    fn body_name(&self) -> String {
+        let id = self.settings.ids.next();
+        format!("b{id:032x}")
+    }
+}
+
+pub(super) fn limit(compute: &Compute) -> Limit {
+    let bytes = u64::from(compute.disk_mib) * MIB;
+    Limit { bytes, files: bytes / BYTES_PER_FILE }
+}
+
+/// How much longer than its lifetime a sandbox can live without a server.
+const SLACK: Duration = Duration::from_mins(15);
+
+/// Enough for a build, too few to be a danger to the host.
+const OPEN_FILES: u64 = 16_384;
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn lost(error: &BodyError) -> SandboxError {
+    SandboxError::Lost { reason: error.to_string() }
+}
+
+/// Removes a control group once its last process has left it.
+pub(super) async fn remove_group(group: &Group) {
+    const TRIES: u32 = 2_000;
+    let mut again = tokio::time::interval(Duration::from_millis(5));
+    for _ in 0..TRIES {
+        if group.remove().is_ok() {
+            return;
+        }
+        again.tick().await;
+        let _ = group.kill();
+    }
+    tracing::warn!(?group, "a control group does not go away");
+}

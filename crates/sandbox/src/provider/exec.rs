@@ -1,0 +1,212 @@
+//! Runs commands.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use contracts::sandbox::{
+    CommandName, Cut, Ended, Exec, Finished, SandboxError, Streams, User,
+};
+use domain::{cost::Cost, id::SandboxId};
+use guest::protocol::{Ending, Job, Program, Refusal, Size, Who};
+
+use super::{Inner, Sandbox};
+use crate::{
+    body::Body,
+    link::{self, Channel, LinkError, pump},
+};
+
+/// How long after its limit a command may take to be ended before its guest counts as lost.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How many answers are remembered; the oldest go first.
+const ANSWERS: usize = 1_024;
+
+/// Where programs are looked for, where neither the image nor the caller says.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+const SIGKILL: i32 = 9;
+
+impl Inner {
+    pub(super) async fn exec(
+        self: &Arc<Self>,
+        id: SandboxId,
+        name: &CommandName,
+        command: &Exec,
+        streams: Streams,
+    ) -> Result<Finished, SandboxError> {
+        let sandbox = self.get(id)?;
+        if let Some(answer) = sandbox.lock().answers.get(name) {
+            return Ok(answer.clone());
+        }
+        let body = self.awake(&sandbox).await?;
+        let _busy = Busy::new(&sandbox, self);
+        let mut channel = self.begin(&sandbox, &body, name, command).await?;
+        let patience = command.limit.saturating_add(GRACE);
+        let pumped = tokio::time::timeout(patience, pump(&mut channel, streams)).await;
+        let ended = match pumped {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(error)) => return Err(self.broken(&sandbox, &body, error, command).await),
+            Err(_late) => {
+                let _ = body.kill();
+                let reason = "the guest did not end a command that ran out of time".to_owned();
+                return Err(SandboxError::Lost { reason });
+            }
+        };
+        let finished = finished(&body, &ended);
+        let mut entry = sandbox.lock();
+        if entry.answers.len() >= ANSWERS {
+            entry.answers.pop_first();
+        }
+        entry.answers.insert(name.clone(), finished.clone());
+        Ok(finished)
+    }
+
+    /// Starts the command, or goes on with it where a server before this one started it.
+    async fn begin(
+        &self,
+        sandbox: &Sandbox,
+        body: &Body,
+        name: &CommandName,
+        command: &Exec,
+    ) -> Result<Channel, SandboxError> {
+        let known = std::mem::take(&mut *body.left_over.lock().await);
+        let (mine, others) = known.into_iter().partition(|one| one.tag == name.as_str());
+        *body.left_over.lock().await = others;
+        let mine: Vec<guest::protocol::ChannelState> = mine;
+        let lost = |error: LinkError| SandboxError::Lost { reason: error.to_string() };
+        if let Some(known) = mine.first() {
+            let mut channel = body.link.attach(known).map_err(lost)?;
+            channel.resume_input(known.input);
+            return Ok(channel);
+        }
+        let image = sandbox.lock().record.stack.environment.clone();
+        let environment = environment(&image, command.user, &command.environment);
+        let program = Program {
+            argv: command.argv.clone(),
+            environment,
+            directory: command.directory.clone(),
+            who: who(command.user),
+            terminal: command
+                .terminal
+                .map(|size| Size { columns: size.columns, rows: size.rows }),
+            wall_millis: u64::try_from(command.limit.as_millis()).unwrap_or(u64::MAX),
+            output_limit: command.output_limit,
+        };
+        body.link.open(name.as_str(), Job::Program(program)).map_err(lost)
+    }
+
+    /// What a broken conversation means.
+    pub(super) async fn broken(
+        &self,
+        sandbox: &Arc<Sandbox>,
+        body: &Body,
+        error: LinkError,
+        command: &Exec,
+    ) -> SandboxError {
+        match error {
+            LinkError::Refused(Refusal::Program { name, errno }) => match errno {
+                ENOENT => SandboxError::ProgramMissing { program: name },
+                _other => SandboxError::Unsupported {
+                    reason: LinkError::Refused(Refusal::Program { name, errno }).to_string(),
+                },
+            },
+            LinkError::Refused(refusal) => {
+                let reason = LinkError::Refused(refusal).to_string();
+                SandboxError::Unsupported { reason: format!("{reason} ({})", shown(command)) }
+            }
+            // A guest that lies is not spoken with again, and nor is what it may have let in.
+            LinkError::Broken(reason) => {
+                let _ = body.kill();
+                SandboxError::Lost { reason }
+            }
+            LinkError::Closed(reason) => {
+                // The first process has ended, or ends now; why is known when it has.
+                let died = tokio::time::timeout(GRACE, body.death()).await;
+                let told = sandbox.lock().died.clone();
+                let reason = match (died, told) {
+                    (Ok(()), Some(told)) => told,
+                    (Ok(()), None) => "its first process has ended".to_owned(),
+                    (Err(_), _) => reason,
+                };
+                SandboxError::Lost { reason }
+            }
+        }
+    }
+}
+
+const ENOENT: i32 = 2;
+
+fn shown(command: &Exec) -> String {
+    command.argv.first().cloned().unwrap_or_default()
+}
+
+pub(super) const fn who(user: User) -> Who {
+    match user {
+        User::Agent => Who::Agent,
+        User::Root => Who::Root,
+    }
+}
+
+/// The defaults, then what the image says, then what the caller says.
+pub(super) fn environment(
+    image: &BTreeMap<String, String>,
+    user: User,
+    asked: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    let (home, user) = match user {
+        User::Agent => ("/home/lamp", "lamp"),
+        User::Root => ("/root", "root"),
+    };
+    let defaults = [("PATH", PATH), ("HOME", home), ("USER", user), ("LANG", "C.UTF-8")];
+    let mut environment: BTreeMap<String, String> =
+        defaults.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    environment.extend(image.clone());
+    environment.extend(asked.clone());
+    environment.into_iter().collect()
+}
+
+/// What the guest says, checked against what the kernel says.
+fn finished(body: &Body, ended: &link::Ended) -> Finished {
+    const MIB: u64 = 1 << 20;
+    let out_of_memory = || {
+        let peak = body.out_of_memory()?;
+        Some(Ended::OutOfMemory { peak_mib: u32::try_from(peak / MIB).unwrap_or(u32::MAX) })
+    };
+    let ending = match &ended.ending {
+        Ending::Exited(code) if *code == 128 + SIGKILL => {
+            out_of_memory().unwrap_or(Ended::Exited(*code))
+        }
+        Ending::Exited(code) => Ended::Exited(*code),
+        Ending::Signaled(SIGKILL) => out_of_memory().unwrap_or(Ended::Killed { signal: SIGKILL }),
+        Ending::Signaled(signal) => Ended::Killed { signal: *signal },
+        Ending::TimedOut => Ended::TimedOut,
+        Ending::Killed | Ending::Failed { .. } => Ended::Killed { signal: SIGKILL },
+    };
+    let micros = ended.usage.user_micros.saturating_add(ended.usage.system_micros);
+    Finished {
+        ending,
+        cut: if ended.dropped > 0 { Cut::Cut } else { Cut::Whole },
+        // As the guest tells it. What is paid for is read from the control groups.
+        cost: Cost { cpu_millis: micros / 1000, ..Cost::ZERO },
+    }
+}
+
+/// Keeps a sandbox from being idle.
+pub(super) struct Busy<'a> {
+    sandbox: &'a Sandbox,
+    inner: &'a Inner,
+}
+
+impl<'a> Busy<'a> {
+    pub(super) fn new(sandbox: &'a Sandbox, inner: &'a Inner) -> Self {
+        sandbox.lock().busy += 1;
+        Self { sandbox, inner }
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut entry = self.sandbox.lock();
+        entry.busy = entry.busy.saturating_sub(1);
+        entry.record.used_at = self.inner.now();
+    }
+}

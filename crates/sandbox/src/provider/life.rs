@@ -1,0 +1,177 @@
+//! Freezes, thaws, rests, destroys.
+
+use std::sync::Arc;
+
+use contracts::sandbox::{SandboxError, State};
+use domain::id::SandboxId;
+use images::disk::DiskName;
+
+use super::{Inner, Sandbox, boot::remove_group, busy, open::DEATH};
+use crate::{body::Body, meter::Standing};
+
+impl Inner {
+    pub(super) async fn freeze(&self, id: SandboxId) -> Result<(), SandboxError> {
+        let _turn = self.turns.take(id).await;
+        let sandbox = self.get(id)?;
+        self.freeze_now(&sandbox)
+    }
+
+    /// The caller has the turn.
+    pub(super) fn freeze_now(&self, sandbox: &Sandbox) -> Result<(), SandboxError> {
+        let body = sandbox.body()?;
+        let mut entry = sandbox.lock();
+        if entry.record.state == State::Frozen {
+            return Ok(());
+        }
+        let cannot = |error| SandboxError::Unsupported { reason: format!("freezing: {error}") };
+        body.group.freeze().map_err(cannot)?;
+        entry.record.state = State::Frozen;
+        self.records.write(&entry.record).map_err(busy)
+    }
+
+    pub(super) async fn thaw(self: &Arc<Self>, id: SandboxId) -> Result<(), SandboxError> {
+        let _turn = self.turns.take(id).await;
+        let sandbox = self.get(id)?;
+        let state = sandbox.lock().record.state;
+        match state {
+            State::Open => Ok(()),
+            State::Frozen => self.thaw_now(&sandbox),
+            State::Resting => Err(SandboxError::Resting { id }),
+        }
+    }
+
+    /// The caller has the turn.
+    pub(super) fn thaw_now(&self, sandbox: &Sandbox) -> Result<(), SandboxError> {
+        let body = sandbox.body()?;
+        let mut entry = sandbox.lock();
+        body.group.thaw().map_err(busy)?;
+        entry.record.state = State::Open;
+        entry.record.used_at = self.now();
+        self.records.write(&entry.record).map_err(busy)
+    }
+
+    pub(super) async fn rest(self: &Arc<Self>, id: SandboxId) -> Result<(), SandboxError> {
+        let _turn = self.turns.take(id).await;
+        let sandbox = self.get(id)?;
+        self.rest_now(&sandbox).await
+    }
+
+    /// The caller has the turn.
+    pub(super) async fn rest_now(self: &Arc<Self>, sandbox: &Sandbox) -> Result<(), SandboxError> {
+        let body = {
+            let mut entry = sandbox.lock();
+            let Some(body) = entry.body.take() else { return Ok(()) };
+            self.read_last(&mut entry, &body, Standing::Live);
+            entry.record.state = State::Resting;
+            entry.record.body = None;
+            entry.record.used_at = self.now();
+            entry.record.answers = entry.answers.clone();
+            body
+        };
+        body.kill().map_err(busy)?;
+        let late = |_| busy("its processes do not end");
+        tokio::time::timeout(DEATH, body.death()).await.map_err(late)?;
+        let written = {
+            let mut entry = sandbox.lock();
+            self.read_last(&mut entry, &body, Standing::Live);
+            entry.meter.settle();
+            self.records.write(&entry.record)
+        };
+        self.discard(body, None);
+        written.map_err(busy)
+    }
+
+    pub(super) async fn destroy(self: &Arc<Self>, id: SandboxId) -> Result<(), SandboxError> {
+        let _turn = self.turns.take(id).await;
+        self.gone.add(id).map_err(busy)?;
+        let known = self.known().get(&id).cloned();
+        if let Some(sandbox) = known {
+            self.end(id, &sandbox);
+        }
+        Ok(())
+    }
+
+    /// Ends a life: what it used is written down, everything in it is killed, and what is left of it goes away in
+    /// the background. The caller has the turn.
+    pub(super) fn end(self: &Arc<Self>, id: SandboxId, sandbox: &Sandbox) {
+        self.known().remove(&id);
+        let (body, disk) = {
+            let mut entry = sandbox.lock();
+            let body = entry.body.take();
+            if let Some(body) = &body {
+                self.read_last(&mut entry, body, Standing::Final);
+            }
+            self.free_name(&entry.record.spec);
+            (body, entry.record.disk.clone())
+        };
+        // If it cannot be removed, the next start finds it among those that are gone, and removes it then.
+        let _ = self.records.remove(id);
+        let disk = disk.parse().ok();
+        match body {
+            Some(body) => {
+                let _ = body.kill();
+                self.discard(body, disk);
+            }
+            None => {
+                if let Some(disk) = disk {
+                    self.remove_disk(disk);
+                }
+            }
+        }
+    }
+
+    /// Removes what is left of a body in the background: process, control group, socket, ids, and its disk if told so.
+    pub(crate) fn discard(self: &Arc<Self>, body: Arc<Body>, disk: Option<DiskName>) {
+        let inner = Arc::clone(self);
+        self.work.spawn(async move {
+            let _ = body.kill();
+            let _ = std::fs::remove_file(&body.control);
+            let _ = tokio::time::timeout(DEATH, body.death()).await;
+            body.link.close();
+            remove_group(&body.group).await;
+            if let Some(disk) = disk {
+                inner.remove_disk(disk);
+            }
+            // The ids are free for another only now.
+            drop(body);
+        });
+    }
+
+    pub(crate) fn remove_disk(self: &Arc<Self>, disk: DiskName) {
+        let inner = Arc::clone(self);
+        self.work.spawn_blocking(move || {
+            if let Err(error) = inner.disks.remove(&disk) {
+                tracing::warn!(%disk, %error, "a disk is not removed");
+            }
+        });
+    }
+
+    /// Its first process has ended, and perhaps nobody asked for it.
+    pub(super) async fn died(self: &Arc<Self>, sandbox: &Sandbox, body: &Arc<Body>) {
+        let _turn = self.turns.take(sandbox.id).await;
+        {
+            let mut entry = sandbox.lock();
+            let is_current = entry.body.as_ref().is_some_and(|current| Arc::ptr_eq(current, body));
+            if !is_current {
+                return;
+            }
+            let out_of_memory = body.out_of_memory();
+            self.read_last(&mut entry, body, Standing::Live);
+            entry.meter.settle();
+            let reason = match out_of_memory {
+                Some(peak) => format!("its memory ran out at {} MiB", peak >> 20),
+                None => entry.ending.unwrap_or("its first process was killed").to_owned(),
+            };
+            tracing::info!(sandbox = %sandbox.id, reason, "a sandbox has ended");
+            entry.died = Some(reason);
+            entry.body = None;
+            entry.record.state = State::Resting;
+            entry.record.body = None;
+            entry.record.answers = entry.answers.clone();
+            if let Err(error) = self.records.write(&entry.record) {
+                tracing::warn!(sandbox = %sandbox.id, %error, "a record is not written");
+            }
+        }
+        self.discard(Arc::clone(body), None);
+    }
+}

@@ -1,0 +1,284 @@
+//! Sandboxes on this host, from their first second to their last reading.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`start`] | finds what the host can give, and what a server before this one left |
+//! | [`boot`] | makes a body: disk, control group, first process, link |
+//! | [`open`] | opens, wakes, forks |
+//! | [`exec`] | runs commands |
+//! | [`errand`], [`sources`] | small jobs of our own inside; repositories |
+//! | [`files`] | reads and changes files inside, and connects to ports |
+//! | [`life`] | freezes, thaws, rests, destroys |
+//! | [`meters`] | reads counters, and bills owners |
+//! | [`pool`], [`stacks`] | computers that wait; what they stand on |
+//! | [`tend`] | what has to be done from time to time: samples, retention, the pool |
+//!
+//! Calls for one sandbox that change its state wait for each other; everything else runs side by side.
+
+mod boot;
+pub(crate) mod errand;
+mod exec;
+mod files;
+mod life;
+mod meters;
+mod open;
+mod pool;
+mod sources;
+mod stacks;
+mod start;
+mod tend;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use contracts::sandbox::{
+    BuildNews, Capabilities, CommandName, Exec, FileAsk, Finished, Image, Listed, Owner, Reading,
+    Recipe, SandboxError, SandboxName, Sandboxes, Spec, State, Streams, Transfer,
+};
+use domain::{cost::Cost, id::SandboxId, time::Timestamp};
+use images::{disk::Disks, store::Images};
+use tokio::sync::mpsc;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    body::Body,
+    control_groups::ControlGroups,
+    meter::{Ledger, Meter},
+    record::{Gone, Record, Records},
+    repositories::Mirrors,
+    settings::Settings,
+    slots::Slots,
+    spawner::Spawner,
+    turns::Turns,
+};
+
+pub(crate) use boot::{Booted, Disk};
+use pool::Pool;
+use stacks::Stacks;
+pub use start::StartError;
+
+/// Makes and keeps sandboxes on this host. Cheap to clone; the last one that is dropped leaves them running.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    settings: Settings,
+    identity: Identity,
+    pub(crate) capabilities: Capabilities,
+    spawner: Spawner,
+    slots: Slots,
+    groups: ControlGroups,
+    pub(crate) disks: Disks,
+    pub(crate) images: Images,
+    pub(crate) mirrors: Mirrors,
+    records: Records,
+    gone: Gone,
+    ledger: Ledger,
+    pool: Pool,
+    pub(crate) stacks: Stacks,
+    known: Mutex<BTreeMap<SandboxId, Arc<Sandbox>>>,
+    names: Mutex<BTreeMap<SandboxName, SandboxId>>,
+    turns: Turns,
+    work: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// Who we are on this host, and so what the ids inside can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Identity {
+    /// Every sandbox has a range of ids of its own.
+    Root,
+    /// Every sandbox has one id, which is ours.
+    Ordinary,
+}
+
+#[derive(Debug)]
+struct Sandbox {
+    id: SandboxId,
+    entry: Mutex<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    record: Record,
+    body: Option<Arc<Body>>,
+    answers: BTreeMap<CommandName, Finished>,
+    meter: Meter,
+    sampled_at: Timestamp,
+    /// Whether it used the CPU between the last two samples.
+    works: bool,
+    /// Commands that run now, which keep it from being idle.
+    busy: u32,
+    /// Why the last body ended, when nobody asked it to.
+    died: Option<String>,
+    /// Why we end it, when it is us.
+    ending: Option<&'static str>,
+}
+
+impl Sandbox {
+    fn lock(&self) -> MutexGuard<'_, Entry> {
+        self.entry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listed(&self) -> Listed {
+        let entry = self.lock();
+        let Record { spec, state, created_at, .. } = &entry.record;
+        Listed {
+            id: spec.id,
+            name: spec.name.clone(),
+            owner: spec.owner.clone(),
+            purpose: spec.purpose,
+            state: *state,
+            image: spec.image.clone(),
+            tier: spec.tier,
+            compute: spec.compute,
+            created_at_millis: created_at.as_millis(),
+        }
+    }
+
+    /// What runs, or why nothing does.
+    fn body(&self) -> Result<Arc<Body>, SandboxError> {
+        let entry = self.lock();
+        match (&entry.body, entry.record.state, &entry.died) {
+            (Some(body), _, _) => Ok(Arc::clone(body)),
+            (None, _, Some(reason)) => Err(SandboxError::Lost { reason: reason.clone() }),
+            (None, State::Resting | State::Open | State::Frozen, None) => {
+                Err(SandboxError::Resting { id: self.id })
+            }
+        }
+    }
+}
+
+impl Provider {
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
+    /// The repositories that sandboxes can have.
+    pub fn mirrors(&self) -> &Mirrors {
+        &self.inner.mirrors
+    }
+}
+
+impl Inner {
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.settings.clock)()
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<SandboxId, Arc<Sandbox>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn names(&self) -> MutexGuard<'_, BTreeMap<SandboxName, SandboxId>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, id: SandboxId) -> Result<Arc<Sandbox>, SandboxError> {
+        let found = self.known().get(&id).cloned();
+        found.ok_or_else(|| {
+            if self.gone.contains(id) {
+                SandboxError::Destroyed { id }
+            } else {
+                SandboxError::NotFound { id }
+            }
+        })
+    }
+}
+
+/// Something that this host refused for now.
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn busy(error: impl std::fmt::Display) -> SandboxError {
+    SandboxError::Busy { reason: error.to_string() }
+}
+
+impl Sandboxes for Provider {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities.clone()
+    }
+
+    async fn open(&self, spec: &Spec) -> Result<(), SandboxError> {
+        Box::pin(self.inner.open(spec)).await
+    }
+
+    async fn exec(
+        &self,
+        sandbox: SandboxId,
+        name: &CommandName,
+        command: &Exec,
+        streams: Streams,
+    ) -> Result<Finished, SandboxError> {
+        self.inner.exec(sandbox, name, command, streams).await
+    }
+
+    async fn file(
+        &self,
+        sandbox: SandboxId,
+        ask: &FileAsk,
+        streams: Streams,
+    ) -> Result<Transfer, SandboxError> {
+        self.inner.file(sandbox, ask, streams).await
+    }
+
+    async fn forward(
+        &self,
+        sandbox: SandboxId,
+        port: u16,
+        streams: Streams,
+    ) -> Result<(), SandboxError> {
+        self.inner.forward(sandbox, port, streams).await
+    }
+
+    async fn freeze(&self, sandbox: SandboxId) -> Result<(), SandboxError> {
+        self.inner.freeze(sandbox).await
+    }
+
+    async fn thaw(&self, sandbox: SandboxId) -> Result<(), SandboxError> {
+        self.inner.thaw(sandbox).await
+    }
+
+    async fn rest(&self, sandbox: SandboxId) -> Result<(), SandboxError> {
+        self.inner.rest(sandbox).await
+    }
+
+    async fn fork(&self, from: SandboxId, spec: &Spec) -> Result<(), SandboxError> {
+        Box::pin(self.inner.fork(from, spec)).await
+    }
+
+    async fn destroy(&self, sandbox: SandboxId) -> Result<(), SandboxError> {
+        self.inner.destroy(sandbox).await
+    }
+
+    async fn stats(&self, sandbox: SandboxId) -> Result<Reading, SandboxError> {
+        self.inner.stats(sandbox)
+    }
+
+    async fn bill(&self, owner: &Owner) -> Result<Cost, SandboxError> {
+        self.inner.bill(owner)
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
+        let known: Vec<_> = self.inner.known().values().cloned().collect();
+        Ok(known.iter().map(|sandbox| sandbox.listed()).collect())
+    }
+
+    async fn prepare_image(
+        &self,
+        recipe: &Recipe,
+        news: mpsc::Sender<BuildNews>,
+    ) -> Result<Image, SandboxError> {
+        Box::pin(crate::build::prepare(self, recipe, news)).await
+    }
+
+    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
+        self.inner.list_images()
+    }
+
+    async fn prune_images(&self, keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
+        self.inner.prune_images(keep_bytes).await
+    }
+}

@@ -1,0 +1,221 @@
+//! Opens, wakes, forks.
+
+use std::{sync::Arc, time::Duration};
+
+use contracts::sandbox::{Base, SandboxError, Spec, State};
+use domain::id::SandboxId;
+
+use super::{
+    Entry, Inner, Sandbox,
+    boot::{Booted, Disk},
+    busy,
+};
+use crate::{body::Body, meter::Meter, record::Record, stack::Stack};
+
+impl Inner {
+    pub(super) async fn open(self: &Arc<Self>, spec: &Spec) -> Result<(), SandboxError> {
+        let _turn = self.turns.take(spec.id).await;
+        self.not_gone(spec.id)?;
+        let known = self.known().get(&spec.id).cloned();
+        if let Some(sandbox) = known {
+            return self.wake(&sandbox).await;
+        }
+        let stack = self.check(spec).await?;
+        let claimed = self.claim(&stack, spec);
+        let booted = match claimed {
+            Some(booted) => Ok(booted),
+            None => self.boot(&stack, spec.tier, &spec.compute, Disk::New).await,
+        };
+        self.begin_life(spec, stack, booted).await
+    }
+
+    pub(super) async fn fork(
+        self: &Arc<Self>,
+        from: SandboxId,
+        spec: &Spec,
+    ) -> Result<(), SandboxError> {
+        let _turn = self.turns.take(spec.id).await;
+        self.not_gone(spec.id)?;
+        let known = self.known().get(&spec.id).cloned();
+        if let Some(sandbox) = known {
+            return self.wake(&sandbox).await;
+        }
+        self.check_limits(spec)?;
+        let original = self.get(from)?;
+        let (stack, disk) = {
+            let entry = original.lock();
+            (entry.record.stack.clone(), entry.record.disk.clone())
+        };
+        let disk = Disk::CopyOf(disk.parse().map_err(busy)?);
+        self.reserve_name(spec)?;
+        let booted = self.boot(&stack, spec.tier, &spec.compute, disk).await;
+        self.begin_life(&Spec { sources: Vec::new(), ..spec.clone() }, stack, booted).await
+    }
+
+    /// Refuses what cannot be, before anything is made.
+    async fn check(&self, spec: &Spec) -> Result<Stack, SandboxError> {
+        self.check_limits(spec)?;
+        let wrong = |reason| SandboxError::Image { image: spec.image.clone(), reason };
+        let base: Base = spec.image.parse().map_err(wrong)?;
+        let mut stack = self.stacks.of(self, &base).await?;
+        self.show_sources(&spec.sources, &mut stack).await?;
+        self.reserve_name(spec)?;
+        Ok(stack)
+    }
+
+    fn check_limits(&self, spec: &Spec) -> Result<(), SandboxError> {
+        spec.compute.check().map_err(|reason| SandboxError::Limit { reason })?;
+        if self.capabilities.tiers.contains(&spec.tier) {
+            return Ok(());
+        }
+        let reason = self.capabilities.missing.get(&spec.tier).cloned().unwrap_or_default();
+        Err(SandboxError::TierMissing { tier: spec.tier, reason })
+    }
+
+    async fn begin_life(
+        self: &Arc<Self>,
+        spec: &Spec,
+        stack: Stack,
+        booted: Result<Booted, SandboxError>,
+    ) -> Result<(), SandboxError> {
+        let Booted { body, disk } = booted.inspect_err(|_| self.free_name(spec))?;
+        let now = self.now();
+        let record = Record {
+            spec: Spec { conditions: None, ..spec.clone() },
+            state: State::Open,
+            created_at: now,
+            used_at: now,
+            ends_at: now + spec.compute.lifetime,
+            disk: disk.to_string(),
+            stack,
+            body: Some(body.record.clone()),
+            answers: std::collections::BTreeMap::new(),
+        };
+        let body = Arc::new(body);
+        let mut meter = Meter::default();
+        meter.begin(&body.record.name, now);
+        let sandbox = Arc::new(Sandbox::new(record, Some(Arc::clone(&body)), meter));
+        let written = self.records.write(&sandbox.lock().record);
+        if let Err(error) = written {
+            self.free_name(spec);
+            self.discard(body, Some(disk));
+            return Err(busy(error));
+        }
+        self.known().insert(spec.id, Arc::clone(&sandbox));
+        self.watch(&sandbox, &body);
+        if let Err(error) = self.check_out(&sandbox, spec).await {
+            self.end(spec.id, &sandbox);
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Opens it again, if it rests or is frozen. The caller has the turn.
+    async fn wake(self: &Arc<Self>, sandbox: &Arc<Sandbox>) -> Result<(), SandboxError> {
+        let (state, record) = {
+            let entry = sandbox.lock();
+            (entry.record.state, entry.record.clone())
+        };
+        match state {
+            State::Open => Ok(()),
+            State::Frozen => self.thaw_now(sandbox),
+            State::Resting => {
+                let disk = Disk::Kept(record.disk.parse().map_err(busy)?);
+                let compute = record.spec.compute;
+                let booted = self.boot(&record.stack, record.spec.tier, &compute, disk).await?;
+                let body = Arc::new(booted.body);
+                let now = self.now();
+                let written = {
+                    let mut entry = sandbox.lock();
+                    entry.record.state = State::Open;
+                    entry.record.used_at = now;
+                    entry.record.ends_at = now + compute.lifetime;
+                    entry.record.body = Some(body.record.clone());
+                    entry.body = Some(Arc::clone(&body));
+                    entry.died = None;
+                    entry.ending = None;
+                    entry.meter.begin(&body.record.name, now);
+                    self.records.write(&entry.record)
+                };
+                self.watch(sandbox, &body);
+                written.map_err(busy)
+            }
+        }
+    }
+
+    /// What runs; woken first, where it sleeps (SB8). One that ended by itself is not: whoever opened it is to
+    /// know first.
+    pub(super) async fn awake(
+        self: &Arc<Self>,
+        sandbox: &Arc<Sandbox>,
+    ) -> Result<Arc<Body>, SandboxError> {
+        let sleeps = {
+            let entry = sandbox.lock();
+            entry.record.state != State::Open && entry.died.is_none()
+        };
+        if sleeps {
+            let _turn = self.turns.take(sandbox.id).await;
+            self.wake(sandbox).await?;
+        }
+        sandbox.body()
+    }
+
+    /// Notices when its first process ends without being asked to.
+    pub(super) fn watch(self: &Arc<Self>, sandbox: &Arc<Sandbox>, body: &Arc<Body>) {
+        let (inner, sandbox, body) = (Arc::clone(self), Arc::clone(sandbox), Arc::clone(body));
+        self.work.spawn(async move {
+            tokio::select! {
+                () = body.death() => inner.died(&sandbox, &body).await,
+                () = inner.stop.cancelled() => body.link.close(),
+            }
+        });
+    }
+
+    fn not_gone(&self, id: SandboxId) -> Result<(), SandboxError> {
+        if self.gone.contains(id) { Err(SandboxError::Destroyed { id }) } else { Ok(()) }
+    }
+
+    fn reserve_name(&self, spec: &Spec) -> Result<(), SandboxError> {
+        let Some(name) = &spec.name else { return Ok(()) };
+        let mut names = self.names();
+        match names.get(name) {
+            Some(id) if *id != spec.id => {
+                Err(SandboxError::NameTaken { name: name.to_string(), id: *id })
+            }
+            Some(_) | None => {
+                names.insert(name.clone(), spec.id);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn free_name(&self, spec: &Spec) {
+        if let Some(name) = &spec.name {
+            self.names().remove(name);
+        }
+    }
+}
+
+impl Sandbox {
+    pub(super) fn new(record: Record, body: Option<Arc<Body>>, meter: Meter) -> Self {
+        let answers = record.answers.clone();
+        let sampled_at = record.used_at;
+        Self {
+            id: record.spec.id,
+            entry: std::sync::Mutex::new(Entry {
+                record,
+                body,
+                answers,
+                meter,
+                sampled_at,
+                works: false,
+                busy: 0,
+                died: None,
+                ending: None,
+            }),
+        }
+    }
+}
+
+/// How long a first process may take to end after it was killed.
+pub(super) const DEATH: Duration = Duration::from_secs(10);

@@ -1,0 +1,105 @@
+//! What is remembered of each sandbox, as files: who it belongs to, what it stands on, what runs.
+//!
+//! A record is written after what it names was made, and taken away before that is removed. So after a crash
+//! everything without a record is nobody's, and is cleared away ([`crate::provider`] reconciles).
+//!
+//! An id that was destroyed is never used again: [`Gone`] keeps them all, sixteen bytes each.
+
+mod gone;
+mod shape;
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use contracts::sandbox::{CommandName, Finished, Spec, State};
+use domain::{id::SandboxId, time::Timestamp};
+use fs_err as fs;
+
+use crate::stack::Stack;
+pub(crate) use gone::Gone;
+
+/// One sandbox.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) spec: Spec,
+    pub(crate) state: State,
+    pub(crate) created_at: Timestamp,
+    /// When something last used it.
+    pub(crate) used_at: Timestamp,
+    /// Its lifetime, counted over everything it has run, ends here while it is open.
+    pub(crate) ends_at: Timestamp,
+    pub(crate) disk: String,
+    pub(crate) stack: Stack,
+    /// What runs now; nothing, when it rests.
+    pub(crate) body: Option<BodyRecord>,
+    /// Commands that ended before it rested.
+    pub(crate) answers: BTreeMap<CommandName, Finished>,
+}
+
+/// What runs, told so that a server that has just started finds it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct BodyRecord {
+    pub(crate) name: String,
+    pub(crate) pid: u32,
+    pub(crate) started: u64,
+    /// The first id of its range; none, when it shares our own.
+    pub(crate) base: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Records {
+    directory: PathBuf,
+}
+
+impl Records {
+    pub(crate) fn open(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        Ok(Self { directory: directory.to_owned() })
+    }
+
+    pub(crate) fn write(&self, record: &Record) -> io::Result<()> {
+        let text = serde_json::to_vec(&shape::Shape::of(record))?;
+        let path = self.path(record.spec.id);
+        let fresh = path.with_extension("new");
+        let mut file = fs::File::create(&fresh)?;
+        file.write_all(&text)?;
+        drop(file);
+        fs::rename(&fresh, &path)
+    }
+
+    pub(crate) fn remove(&self, id: SandboxId) -> io::Result<()> {
+        match fs::remove_file(self.path(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// All of them. What cannot be read is told apart, with its name: it is kept, and not guessed at.
+    pub(crate) fn all(&self) -> io::Result<(Vec<Record>, Vec<String>)> {
+        let (mut records, mut unreadable) = (Vec::new(), Vec::new());
+        for entry in fs::read_dir(&self.directory)? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                // A record that was being written when the server died: the old one still holds.
+                let _ = fs::remove_file(&path);
+                continue;
+            }
+            let text = fs::read(&path)?;
+            match serde_json::from_slice::<shape::Shape>(&text).map_err(|error| error.to_string()) {
+                Ok(shape) => match shape.record() {
+                    Ok(record) => records.push(record),
+                    Err(reason) => unreadable.push(format!("{}: {reason}", path.display())),
+                },
+                Err(reason) => unreadable.push(format!("{}: {reason}", path.display())),
+            }
+        }
+        Ok((records, unreadable))
+    }
+
+    fn path(&self, id: SandboxId) -> PathBuf {
+        self.directory.join(format!("{id}.json"))
+    }
+}

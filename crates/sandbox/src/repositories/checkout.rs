@@ -1,0 +1,207 @@
+//! How a repository gets into a sandbox: files to write and commands to run there, as the agent.
+//!
+//! The history stays where it is: the checkout's `alternates` name the mirror's objects, bound read-only. Only the
+//! files of one commit are written, by the sandbox's own git, within the sandbox's own limits. Modules and large
+//! files that are kept elsewhere (submodules, LFS) are not followed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use contracts::sandbox::Checkout;
+use domain::code::{BranchName, CommitId, RepositoryName};
+
+/// Where things are, inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkouts {
+    /// Checkouts are directories in it. It exists, and belongs to the agent.
+    pub workspace: String,
+    /// The objects of the first repository are bound at `0/objects` in it.
+    pub mirrors: String,
+}
+
+impl Default for Checkouts {
+    fn default() -> Self {
+        Self { workspace: "/workspace".to_owned(), mirrors: "/.lamp/git".to_owned() }
+    }
+}
+
+/// One repository's place inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub repository: RepositoryName,
+    pub commit: CommitId,
+    /// The checkout.
+    pub directory: String,
+    /// Where the mirror's objects are to be bound, read-only.
+    pub objects: String,
+}
+
+/// What `HEAD` is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Head {
+    Detached,
+    /// A branch of its own, at the commit.
+    Branch(BranchName),
+}
+
+/// One thing to do inside, as the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Its directory exists.
+    Write {
+        path: String,
+        content: Vec<u8>,
+        mode: u32,
+    },
+    Run {
+        argv: Vec<String>,
+        directory: String,
+        environment: BTreeMap<String, String>,
+    },
+}
+
+impl Checkouts {
+    /// Where each repository goes: by its last word, or by its whole name where two would meet.
+    pub fn places(&self, sources: &[Checkout]) -> Vec<Place> {
+        let last =
+            |name: &RepositoryName| name.as_str().rsplit('/').next().unwrap_or_default().to_owned();
+        let mut taken = BTreeSet::new();
+        let mut name = |repository: &RepositoryName| {
+            let short = last(repository);
+            let meets = sources.iter().filter(|other| last(&other.repository) == short).count() > 1;
+            let first = if meets { repository.as_str().replace('/', "-") } else { short };
+            let numbered = (2..).map(|number: u32| format!("{first}-{number}"));
+            let mut choices = std::iter::once(first.clone()).chain(numbered);
+            choices.find(|choice| taken.insert(choice.clone())).unwrap_or_default()
+        };
+        sources
+            .iter()
+            .enumerate()
+            .map(|(number, source)| Place {
+                repository: source.repository.clone(),
+                commit: source.commit.clone(),
+                directory: format!("{}/{}", self.workspace, name(&source.repository)),
+                objects: format!("{}/{number}/objects", self.mirrors),
+            })
+            .collect()
+    }
+}
+
+impl Place {
+    /// The first checkout, into a directory that does not exist. The one above it does, and is the agent's.
+    pub fn fresh(&self, head: &Head) -> Vec<Step> {
+        let hash = if self.commit.as_str().len() == 64 { "sha256" } else { "sha1" };
+        let format = format!("--object-format={hash}");
+        let above = self.directory.rsplit_once('/').map_or("/", |(above, _)| above);
+        let init =
+            ["init", "--quiet", "--template=", "--initial-branch=lamp", &format, &self.directory];
+        vec![
+            git(above, &init),
+            alternates(self),
+            configuration(self),
+            self.at_commit(head),
+            git(&self.directory, &STATUS),
+        ]
+    }
+
+    /// From the commit that an image was built with to the place's own. What the setup made beside the tracked
+    /// files stays; changes to tracked files do not.
+    pub fn renewed(&self, head: &Head) -> Vec<Step> {
+        vec![alternates(self), self.at_commit(head), git(&self.directory, &STATUS)]
+    }
+
+    /// Before a snapshot, and at least a second after the last checkout: git does not trust its index about files
+    /// that are as young as the index, and reads them again. Here it does so once, and not in every sandbox.
+    pub fn settled(&self) -> Vec<Step> {
+        vec![git(&self.directory, &STATUS)]
+    }
+
+    fn at_commit(&self, head: &Head) -> Step {
+        let commit = self.commit.as_str();
+        match head {
+            Head::Detached => {
+                git(&self.directory, &["checkout", "--quiet", "--force", "--detach", commit])
+            }
+            Head::Branch(branch) => git(
+                &self.directory,
+                &["checkout", "--quiet", "--force", "--no-track", "-B", branch.as_str(), commit],
+            ),
+        }
+    }
+}
+
+/// Without settings of the image, whose filters might reach for the network.
+fn git(directory: &str, arguments: &[&str]) -> Step {
+    let settings = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
+    let words = std::iter::once("git").chain(settings).chain(arguments.iter().copied());
+    let environment = [
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_LFS_SKIP_SMUDGE", "1"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+    ];
+    Step::Run {
+        argv: words.map(str::to_owned).collect(),
+        directory: directory.to_owned(),
+        environment: environment.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+    }
+}
+
+const STATUS: [&str; 2] = ["status", "--porcelain"];
+
+fn alternates(place: &Place) -> Step {
+    Step::Write {
+        path: format!("{}/.git/objects/info/alternates", place.directory),
+        content: format!("{}\n", place.objects).into_bytes(),
+        mode: 0o644,
+    }
+}
+
+/// No remote: nothing inside knows where the repository comes from. An agent's commits have an author at once.
+fn configuration(place: &Place) -> Step {
+    let (version, extension) = match place.commit.as_str().len() {
+        64 => (1, "[extensions]\n\tobjectFormat = sha256\n"),
+        _ => (0, ""),
+    };
+    let content = format!(
+        "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\
+         \tlogallrefupdates = true\n\tuntrackedCache = true\n{extension}\
+         [user]\n\tname = Lamplighter\n\temail = agent@lamplighter.invalid\n\
+         [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[advice]\n\tdetachedHead = false\n"
+    );
+    Step::Write {
+        path: format!("{}/.git/config", place.directory),
+        content: content.into_bytes(),
+        mode: 0o644,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::code::Access;
+
+    use super::*;
+
+    #[test]
+    fn repositories_go_by_their_last_word_unless_two_would_meet() {
+        let source = |name: &str| Checkout {
+            repository: name.parse().unwrap(),
+            commit: "a".repeat(40).parse().unwrap(),
+            access: Access::Read,
+        };
+        let places = |names: &[&str]| -> Vec<String> {
+            let sources: Vec<Checkout> = names.iter().map(|name| source(name)).collect();
+            Checkouts::default().places(&sources).into_iter().map(|place| place.directory).collect()
+        };
+        assert_eq!(places(&["acme/web", "api"]), ["/workspace/web", "/workspace/api"]);
+        assert_eq!(
+            places(&["acme/web", "beta/web"]),
+            ["/workspace/acme-web", "/workspace/beta-web"]
+        );
+        assert_eq!(
+            places(&["acme-web", "acme/web", "beta/web"]),
+            ["/workspace/acme-web", "/workspace/acme-web-2", "/workspace/beta-web"]
+        );
+        let objects = Checkouts::default().places(&[source("a"), source("b")]);
+        assert_eq!(objects[1].objects, "/.lamp/git/1/objects");
+    }
+}

@@ -1,0 +1,24 @@
+//! Why a mirror did not do what it was asked. No message shows a secret of an address.
+
+use std::{io, time::Duration};
+
+use domain::code::RepositoryName;
+
+#[derive(Debug, thiserror::Error)]
+pub enum MirrorError {
+    #[error("`{url}` cannot be a repository's address: {reason}")]
+    Address { url: String, reason: &'static str },
+    #[error("the repository `{repository}` is not registered")]
+    Unknown { repository: RepositoryName },
+    #[error("`{revision}` is not a branch, tag or commit of `{repository}`")]
+    Revision { repository: RepositoryName, revision: String },
+    #[error("the fetch of `{repository}` was ended after {} s", limit.as_secs())]
+    Slow { repository: RepositoryName, limit: Duration },
+    #[error("`{repository}` is larger than {} MiB, the most that a mirror may have", limit_bytes >> 20)]
+    Large { repository: RepositoryName, limit_bytes: u64 },
+    /// In the words of git.
+    #[error("git could not {doing}: {reason}")]
+    Git { doing: &'static str, reason: String },
+    #[error("the mirrors cannot be read or written")]
+    Disk(#[from] io::Error),
+}

@@ -1,0 +1,180 @@
+//! Where a repository comes from. Only addresses that cannot make git run a program of their choice.
+
+use std::{path::Path, str::FromStr};
+
+use super::MirrorError;
+
+/// An address that git may be given.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Source {
+    url: String,
+    transport: Transport,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    /// A directory of this host.
+    File,
+    Https,
+    Ssh,
+}
+
+impl Transport {
+    /// As git calls it in its list of allowed protocols.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Https => "https",
+            Self::Ssh => "ssh",
+        }
+    }
+}
+
+impl Source {
+    /// With its secret, if it has one.
+    pub(super) fn as_str(&self) -> &str {
+        &self.url
+    }
+
+    pub(super) const fn transport(&self) -> Transport {
+        self.transport
+    }
+
+    /// The directory, if it is one of this host.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        match self.transport {
+            Transport::File => Some(Path::new(&self.url)),
+            Transport::Https | Transport::Ssh => None,
+        }
+    }
+
+    /// Takes the secret of this address out of a text.
+    pub(super) fn redact(&self, text: &str) -> String {
+        match user_part(&self.url) {
+            Some(user) if self.transport == Transport::Https => text.replace(user, "***"),
+            Some(_) | None => text.to_owned(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&without_secret(&self.url))
+    }
+}
+
+impl FromStr for Source {
+    type Err = MirrorError;
+
+    fn from_str(url: &str) -> Result<Self, MirrorError> {
+        let refused = |reason| MirrorError::Address { url: without_secret(url), reason };
+        if url.len() > 2_048 || url.chars().any(char::is_control) {
+            return Err(refused("it is too long, or has control characters"));
+        }
+        let transport = match url.split_once("://") {
+            _ if url.starts_with('/') => Transport::File,
+            Some(("file", path)) => return from_file_url(path).map_err(refused),
+            Some(("https", rest)) => remote(rest).map(|()| Transport::Https).map_err(refused)?,
+            Some(("ssh", rest)) => remote(rest).map(|()| Transport::Ssh).map_err(refused)?,
+            Some(_) | None => return Err(refused(KINDS)),
+        };
+        Ok(Self { url: url.to_owned(), transport })
+    }
+}
+
+const KINDS: &str = "write an absolute path, `file://`, `https://`, or `ssh://user@host/path`";
+
+fn from_file_url(path: &str) -> Result<Source, &'static str> {
+    if !path.starts_with('/') || path.contains('%') {
+        return Err("a `file://` address has no host and no `%`; write the path itself");
+    }
+    Ok(Source { url: path.to_owned(), transport: Transport::File })
+}
+
+/// `user@host:port/path`. What begins with `-` would be an option for ssh, or for the other side's git.
+fn remote(rest: &str) -> Result<(), &'static str> {
+    let (authority, path) = rest.split_once('/').ok_or("it has no path")?;
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    if host.is_empty() || path.is_empty() {
+        return Err("it has no host or no path");
+    }
+    if [user, host, path].iter().any(|part| part.starts_with('-')) {
+        return Err("a part of it begins with `-`");
+    }
+    if rest.chars().any(char::is_whitespace) {
+        return Err("it has a space");
+    }
+    Ok(())
+}
+
+/// `user:secret` of `https://user:secret@host/path`.
+fn user_part(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split('/').next()?;
+    authority.rsplit_once('@').map(|(user, _)| user).filter(|user| !user.is_empty())
+}
+
+fn without_secret(url: &str) -> String {
+    user_part(url).map_or_else(|| url.to_owned(), |user| url.replacen(user, "***", 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_only_fetch_are_taken() {
+        for (url, transport) in [
+            ("/srv/git/web.git", Transport::File),
+            ("/srv/with space/ext::sh", Transport::File),
+            ("file:///srv/git/web.git", Transport::File),
+            ("https://forge.example/acme/web.git", Transport::Https),
+            ("https://x:token@forge.example/acme/web", Transport::Https),
+            ("ssh://git@forge.example:22/acme/web.git", Transport::Ssh),
+        ] {
+            assert_eq!(url.parse::<Source>().unwrap().transport(), transport, "{url}");
+        }
+    }
+
+    #[test]
+    fn addresses_that_could_run_a_program_are_refused() {
+        for url in [
+            "",
+            "ext::sh -c id",
+            "fd::17/foo",
+            "file::/etc",
+            "--upload-pack=id",
+            "-u",
+            "relative/path",
+            "../up",
+            "git@host:path",
+            "host:path",
+            "http://host/x",
+            "git://host/x",
+            "ftp://host/x",
+            "HTTPS://host/x",
+            "ssh://-oProxyCommand=id/x",
+            "ssh://-oProxyCommand=id@host/x",
+            "ssh://git@-oProxyCommand=id/x",
+            "ssh://host/-x",
+            "ssh://host",
+            "https:///x",
+            "https://host/a b",
+            "file://host/x",
+            "file:///a%2e",
+            "/srv/x\n[core]",
+            "https://host/x\n",
+        ] {
+            assert!(url.parse::<Source>().is_err(), "{url}");
+        }
+    }
+
+    #[test]
+    fn no_message_shows_a_secret() {
+        let error = "http://me:hunter2@host/x".parse::<Source>().unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        let source: Source = "https://me:hunter2@host/x".parse().unwrap();
+        assert_eq!(format!("{source:?}"), "https://***@host/x");
+        assert_eq!(source.redact("no https://me:hunter2@host/x"), "no https://***@host/x");
+    }
+}

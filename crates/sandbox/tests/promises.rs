@@ -1,0 +1,18 @@
+//! The provider keeps its contract, as root and as an ordinary user.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot begin fails")]
+
+mod world;
+
+use contracts::sandbox::Sandboxes as _;
+use domain::id::SandboxId;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sandboxes_of_this_host_keep_their_promises() {
+    let world = world::World::new().await;
+    println!("{:#?}", world.provider.capabilities());
+    let first = SandboxId::from_u128(100);
+    let kept = contracts::promises::sandbox::kept(&world.provider, first, "host").await;
+    world.end().await;
+    kept.unwrap();
+}
