@@ -52,8 +52,7 @@ pub(crate) fn prepare(arguments: &Arguments) -> Result<Ground, Errno> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     set_no_new_privs(true)?;
     // Orphans come to the first process of a sandbox anyway; this asks whether they can come to others.
-    set_child_subreaper(Some(getpid()))?;
-    let orphans = match child_subreaper() {
+    let orphans = match set_child_subreaper(Some(getpid())).and_then(|()| child_subreaper()) {
         Ok(Some(_)) => Orphans::GoToSupervisors,
         Ok(None) | Err(_) => Orphans::ComeToTheGuest,
     };

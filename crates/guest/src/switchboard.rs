@@ -199,6 +199,9 @@ impl Switchboard {
     /// The job has written this.
     pub fn output(&mut self, id: ChannelId, stream: Stream, bytes: &[u8]) {
         let Some(channel) = self.channels.get_mut(&id) else { return };
+        if matches!(channel.phase, Phase::Ended { .. }) {
+            return;
+        }
         self.kept -= channel.output.kept();
         channel.output.take(stream, bytes);
         self.kept += channel.output.kept();

@@ -226,7 +226,8 @@ proptest! {
                 Turn::Ask(ask) => {
                     match &ask {
                         Ask::Hello { .. } => lose_places(&mut heard),
-                        Ask::Credit { channel, upto, .. } => {
+                        // Credit for a channel that is not there is lost.
+                        Ask::Credit { channel, upto, .. } if board.channels.contains_key(channel) => {
                             let known = heard.entry(*channel).or_default();
                             known.upto = known.upto.max(*upto);
                         }
@@ -234,7 +235,8 @@ proptest! {
                         Ask::Forget { channel } => {
                             heard.remove(channel);
                         }
-                        Ask::Open { .. }
+                        Ask::Credit { .. }
+                        | Ask::Open { .. }
                         | Ask::Input { .. }
                         | Ask::EndInput { .. }
                         | Ask::Signal { .. }
@@ -313,12 +315,11 @@ fn listen(heard: &mut BTreeMap<ChannelId, Heard>, tell: Tell) -> Result<(), Test
             known.input_upto = upto;
         }
         Tell::Ended { channel, .. } => heard.entry(channel).or_default().ended = true,
-        Tell::Refused { channel, refusal } => {
-            if refusal == Refusal::UnknownChannel {
-                heard.remove(&channel);
-            }
-        }
-        Tell::Hello { .. } | Tell::Opened { .. } | Tell::Channels(_) | Tell::Pong { .. } => {}
+        Tell::Hello { .. }
+        | Tell::Opened { .. }
+        | Tell::Refused { .. }
+        | Tell::Channels(_)
+        | Tell::Pong { .. } => {}
     }
     Ok(())
 }

@@ -195,7 +195,7 @@ impl Pending {
     }
 }
 
-fn check(launch: &Launch, power: Power) -> Result<(), Failure> {
+pub(crate) fn check(launch: &Launch, power: Power) -> Result<(), Failure> {
     let step = "read the plan";
     match (launch.users, power) {
         (Users::Range { .. }, Power::Ordinary) => {
@@ -228,7 +228,7 @@ fn is_free(base: u32) -> bool {
     !is_low && !is_ours
 }
 
-fn join(pid: Pid, groups: &[String]) -> Result<(), Failure> {
+pub(crate) fn join(pid: Pid, groups: &[String]) -> Result<(), Failure> {
     for group in groups {
         let path = format!("{group}/cgroup.procs");
         fs::write(&path, pid.as_raw_nonzero().to_string())

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`serve`] | takes orders and answers them |
 //! | [`launch`] | the launcher's part in making a sandbox |
+//! | [`hosted`] | sandboxes whose walls an OCI runtime builds; a mode of its own |
 //! | [`standby`] | first processes that wait for a plan |
 //! | [`inside`] | the first process, until it becomes the guest |
 //! | [`line`] | what the two say to each other |
@@ -24,6 +25,7 @@
 mod capabilities;
 mod control;
 mod failure;
+mod hosted;
 mod idmap;
 mod inside;
 mod landlock;
@@ -53,14 +55,14 @@ use crate::{
     syscalls::Children,
 };
 
-const USAGE: &str = "usage: lamp-launcher --guest-fd N, with a socket as standard input";
+const USAGE: &str = "usage: lamp-launcher --guest-fd N [--hosted], with a socket as standard input";
 
 fn main() -> ExitCode {
-    let Some(guest) = guest_number(env::args_os().skip(1)) else {
+    let Some((guest, errand)) = arguments(env::args_os().skip(1)) else {
         complain(USAGE);
         return ExitCode::from(2);
     };
-    match run(guest) {
+    match run(guest, errand) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("lamp-launcher: {error}"));
@@ -69,7 +71,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(guest: i32) -> io::Result<()> {
+/// What this process is started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Errand {
+    /// All sandboxes of a server.
+    Orders,
+    /// One sandbox, which a runtime hosts.
+    Hosted,
+}
+
+fn run(guest: i32, errand: Errand) -> io::Result<()> {
     let guest = syscalls::inherit(guest)?;
     fcntl_setfd(&guest, FdFlags::CLOEXEC)?;
     let server: OwnedFd = syscalls::inherit(0)?;
@@ -77,16 +88,27 @@ fn run(guest: i32) -> io::Result<()> {
     syscalls::children(Children::Forgotten);
     // Modes are given where files are made.
     umask(Mode::empty());
-    let nursery = Nursery::new(Power::of_this_process(), guest, Filters::compile());
-    serve::serve(server.into(), Launcher::new(nursery))
+    match errand {
+        Errand::Orders => {
+            let nursery = Nursery::new(Power::of_this_process(), guest, Filters::compile());
+            serve::serve(server.into(), Launcher::new(nursery))
+        }
+        Errand::Hosted => hosted::serve(server.into(), guest),
+    }
 }
 
-fn guest_number(mut arguments: impl Iterator<Item = OsString>) -> Option<i32> {
-    let (flag, number, end) = (arguments.next()?, arguments.next()?, arguments.next());
-    if flag != "--guest-fd" || end.is_some() {
+fn arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<(i32, Errand)> {
+    let (flag, number, mode) = (arguments.next()?, arguments.next()?, arguments.next());
+    let errand = match mode {
+        None => Errand::Orders,
+        Some(mode) if mode == "--hosted" => Errand::Hosted,
+        Some(_unknown) => return None,
+    };
+    if flag != "--guest-fd" || arguments.next().is_some() {
         return None;
     }
-    number.to_str()?.parse().ok().filter(|&number| number > 2)
+    let number = number.to_str()?.parse().ok().filter(|&number| number > 2)?;
+    Some((number, errand))
 }
 
 #[expect(clippy::print_stderr, reason = "the one place where the launcher speaks to people")]

@@ -79,6 +79,26 @@ pub struct Bind {
     pub to: String,
 }
 
+/// A sandbox whose walls an OCI runtime builds. The launcher takes one as its only order when it is started for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hosted {
+    /// As for any other; how strict, the host name and the limits of processes are the runtime's business.
+    pub launch: Launch,
+    /// A path on the host.
+    pub runtime: String,
+    pub arguments: Vec<String>,
+    /// The runtime's `config.json`. It lies in [`STAGE`], beside the root in `rootfs`, the program of the guest in
+    /// `guest/lamp-guest`, and an empty directory `state`.
+    pub config: String,
+    /// What the guest is greeted with, as a frame. Greetings, and the answers to them, begin alike.
+    pub greeting: Vec<u8>,
+    /// The longest message of the guest's protocol.
+    pub frame_limit: u32,
+}
+
+/// Where a runtime finds what it needs, in a mount namespace of its own.
+pub const STAGE: &str = "/tmp";
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     Launched {

@@ -166,7 +166,7 @@ impl Nursery {
 }
 
 /// When a process has started, in clock ticks since boot: field 22 of its `stat`.
-fn started(pid: Pid) -> Result<u64, Failure> {
+pub(crate) fn started(pid: Pid) -> Result<u64, Failure> {
     let step = "read when the first process has started";
     let path = format!("/proc/{}/stat", pid.as_raw_nonzero());
     let stat = fs::read_to_string(&path).step_on(step, &path)?;

@@ -15,6 +15,7 @@ mod build;
 pub mod control_groups;
 mod link;
 pub mod meter;
+mod orphans;
 mod programs;
 pub mod provider;
 mod record;

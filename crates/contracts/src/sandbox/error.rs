@@ -23,6 +23,8 @@ pub enum SandboxError {
     Setup { reason: String, log: String },
     #[error("the repository `{repository}` cannot be brought in: {reason}")]
     Source { repository: String, reason: String },
+    #[error("the hook `{hook}` failed: {reason}")]
+    Hook { hook: String, reason: String },
     #[error("there is no program `{program}` in the image")]
     ProgramMissing { program: String },
     #[error("this sandbox cannot do that: {reason}")]

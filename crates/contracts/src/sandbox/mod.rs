@@ -32,7 +32,7 @@ pub use exec::{
 pub use files::{Entry, EntryKind, FileAsk, Transfer};
 pub use image::{Base, BuildNews, Image, ImageKey, ImageKeyError, Recipe};
 pub use life::{Listed, Reading, State};
-pub use spec::{Checkout, Compute, Owner, SandboxName, SandboxNameError, Spec, Use};
+pub use spec::{Checkout, Compute, Hooks, Owner, SandboxName, SandboxNameError, Spec, Use};
 
 pub trait Sandboxes: Send + Sync + 'static {
     /// What this provider can really do on this host.

@@ -24,8 +24,21 @@ pub struct Spec {
     pub compute: Compute,
     /// What is inside when it is first opened. Waking it changes nothing inside.
     pub sources: Vec<Checkout>,
+    /// What is run at the turns of its life.
+    pub hooks: Hooks,
     /// What the approver allowed, for an implementing sandbox. Applied anew at every opening.
     pub conditions: Option<Conditions>,
+}
+
+/// Scripts for `/bin/sh`, run inside as the agent in the first source's directory (IM4). Empty ones are not run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Once, after the repositories were checked out. A failure fails the opening.
+    pub post_clone: String,
+    /// After every start, also after a rest. A failure fails the opening.
+    pub post_start: String,
+    /// Before everything is stopped, by a rest or for good. A failure stops nothing.
+    pub pre_teardown: String,
 }
 
 /// Who pays for it.

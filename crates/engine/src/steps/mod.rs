@@ -220,7 +220,9 @@ impl<'e, H: Hands> Scene<'e, H> {
                 let failure = Failure::new(FailureKind::SetupFailed, self.phase(), reason);
                 Trouble::Failed(failure.with_log(log))
             }
-            SandboxError::Image { .. } | SandboxError::ProgramMissing { .. } => {
+            SandboxError::Image { .. }
+            | SandboxError::Hook { .. }
+            | SandboxError::ProgramMissing { .. } => {
                 self.failed(FailureKind::SetupFailed, reason)
             }
             SandboxError::Source { .. } => self.failed(FailureKind::ForgeError, reason),

@@ -5,7 +5,7 @@
 
 use contracts::{
     forge::{ForgeError, Forges as _},
-    sandbox::{Checkout, Compute, Owner, SandboxError, Sandboxes as _, Spec, Use},
+    sandbox::{Checkout, Compute, Hooks, Owner, SandboxError, Sandboxes as _, Spec, Use},
     secret::SecretSource as _,
 };
 use domain::{
@@ -123,6 +123,7 @@ pub(super) async fn spec<H: Hands>(
         tier: settings.tier,
         compute: Compute::default(),
         sources,
+        hooks: Hooks::default(),
         conditions: mandate.map(|mandate| mandate.approval().conditions.clone()),
     })
 }

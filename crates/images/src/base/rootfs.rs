@@ -186,7 +186,16 @@ impl Copying {
     fn take(&mut self, seen: &Seen<'_>) -> Result<(), BaseError> {
         let Seen { path, stat, .. } = seen;
         let shown = || PathBuf::from("/").join(path.as_path());
-        let stored = self.owner.stored(stat.st_uid.into(), stat.st_gid.into()).map_err(|id| {
+        if path.as_bytes().split(|byte| *byte == b'/').next() == Some(unpack::RESERVED) {
+            self.done.skipped += 1;
+            return Ok(());
+        }
+        // An ordinary user's files are that user's, whatever the id.
+        let (user, group) = match self.owner.base {
+            Some(_) => (stat.st_uid.into(), stat.st_gid.into()),
+            None => (0, 0),
+        };
+        let stored = self.owner.stored(user, group).map_err(|id| {
             let shown = shown();
             BaseError::refused(format!(
                 "`{}` belongs to the id {}, and a sandbox has only 65536",

@@ -10,7 +10,7 @@ use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 
 use super::*;
-use crate::base::testing::{Tar, owner, stored, unsupported};
+use crate::base::testing::{Tar, owner, stored};
 
 fn root() -> TempDir {
     let root = tempfile::tempdir().unwrap();
@@ -28,20 +28,12 @@ fn root() -> TempDir {
     root
 }
 
-/// Tests run as any user; a root file system belongs to ids that a sandbox has.
-fn is_ours_too_large() -> bool {
-    rustix::process::geteuid().as_raw() >= 65_536
-}
-
 #[test]
 fn a_directory_is_copied_as_it_is() {
-    if is_ours_too_large() {
-        unsupported("the files of this user have an id that no sandbox has");
-        return;
-    }
     let (root, layer) = (root(), tempfile::tempdir().unwrap());
+    fs::create_dir(root.path().join(".lamp")).unwrap();
     let done = import_directory(root.path(), layer.path(), owner(), Limits::default()).unwrap();
-    assert_eq!((done.entries, done.bytes, done.skipped), (10, 8, 1));
+    assert_eq!((done.entries, done.bytes, done.skipped), (10, 8, 2));
     let at = |path: &str| layer.path().join(path);
     let tool = at("usr/bin/tool").metadata().unwrap();
     let user = rustix::process::geteuid().as_raw();

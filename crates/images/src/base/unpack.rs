@@ -75,7 +75,7 @@ pub struct Unpacked {
 }
 
 /// The first name that belongs to us in every sandbox.
-const RESERVED: &[u8] = b".lamp";
+pub(super) const RESERVED: &[u8] = b".lamp";
 
 /// Unpacks `input`, and reads it to its end, into the empty directory `into`.
 pub fn unpack(input: impl Read, into: &Path, rules: &Rules) -> Result<Unpacked, BaseError> {

@@ -153,10 +153,12 @@ impl ControlGroups {
         }
     }
 
-    /// The group of that name, if any hierarchy has it.
+    /// The group of that name, if any hierarchy has it. Where there are none at all, a group is a name only.
     pub fn adopt(&self, name: &str) -> Option<Group> {
         let group = Group::named(&self.found, name).ok()?;
-        group.directories().iter().any(|directory| directory.is_dir()).then_some(group)
+        let directories = group.directories();
+        let is_there = directories.is_empty() || directories.iter().any(|one| one.is_dir());
+        is_there.then_some(group)
     }
 
     /// Every group below the parent, in any hierarchy, in order.

@@ -159,7 +159,13 @@ impl Inner {
             // The server ends it in time; this is for when there is none.
             lifetime_millis: millis(compute.lifetime.saturating_add(SLACK)),
         };
-        let launched = self.spawner.launch(launch).await.map_err(busy)?;
+        let launched = match self.spawner.launch(launch).await {
+            Ok(launched) => launched,
+            Err(error) => {
+                self.give_up(name, group, slot);
+                return Err(busy(error));
+            }
+        };
         let record = BodyRecord {
             name: name.to_owned(),
             pid: launched.pid,
@@ -176,6 +182,18 @@ impl Inner {
             Ok(path.to_string_lossy().into_owned())
         };
         stack.layers.iter().map(path).collect()
+    }
+
+    /// A launch that failed leaves nothing, unless the launcher died in the middle of it.
+    fn give_up(&self, name: &str, group: &Group, slot: Option<crate::slots::Slot>) {
+        let _ = group.kill();
+        let _ = std::fs::remove_file(self.control(name));
+        let group = group.clone();
+        self.work.spawn(async move {
+            remove_group(&group).await;
+            // The ids are free for another only now.
+            drop(slot);
+        });
     }
 
     /// Kills a first process that nobody holds, and removes what is left of it in the background.

@@ -37,8 +37,9 @@ impl Inner {
         if let Some(answer) = sandbox.lock().answers.get(name) {
             return Ok(answer.clone());
         }
-        let body = self.awake(&sandbox).await?;
+        // First: what is busy is not put to sleep any more.
         let _busy = Busy::new(&sandbox, self);
+        let body = self.awake(&sandbox).await?;
         let mut channel = self.begin(&sandbox, &body, name, command).await?;
         let patience = command.limit.saturating_add(GRACE);
         let pumped = tokio::time::timeout(patience, pump(&mut channel, streams)).await;
@@ -68,12 +69,13 @@ impl Inner {
         name: &CommandName,
         command: &Exec,
     ) -> Result<Channel, SandboxError> {
-        let known = std::mem::take(&mut *body.left_over.lock().await);
-        let (mine, others) = known.into_iter().partition(|one| one.tag == name.as_str());
-        *body.left_over.lock().await = others;
-        let mine: Vec<guest::protocol::ChannelState> = mine;
+        let mine = {
+            let mut left_over = body.left_over.lock().await;
+            let at = left_over.iter().position(|one| one.tag == name.as_str());
+            at.map(|at| left_over.swap_remove(at))
+        };
         let lost = |error: LinkError| SandboxError::Lost { reason: error.to_string() };
-        if let Some(known) = mine.first() {
+        if let Some(known) = &mine {
             let mut channel = body.link.attach(known).map_err(lost)?;
             channel.resume_input(known.input);
             return Ok(channel);

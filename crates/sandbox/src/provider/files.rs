@@ -70,8 +70,8 @@ impl Inner {
         streams: Streams,
     ) -> Result<Ending, SandboxError> {
         let sandbox = self.get(id)?;
-        let body = self.awake(&sandbox).await?;
         let _busy = Busy::new(&sandbox, self);
+        let body = self.awake(&sandbox).await?;
         let lost = |error: crate::link::LinkError| SandboxError::Lost { reason: error.to_string() };
         let mut channel = body.link.open("", job).map_err(lost)?;
         let ended = pump(&mut channel, streams).await;

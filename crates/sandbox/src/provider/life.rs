@@ -6,21 +6,38 @@ use contracts::sandbox::{SandboxError, State};
 use domain::id::SandboxId;
 use images::disk::DiskName;
 
-use super::{Inner, Sandbox, boot::remove_group, busy, open::DEATH};
+use super::{Entry, Inner, Sandbox, boot::remove_group, busy, open::DEATH};
 use crate::{body::Body, meter::Standing};
+
+/// Who is put to sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whom {
+    Anyone,
+    /// Only one in which no command runs: somebody may have begun one after it was found idle.
+    TheIdle,
+}
+
+impl Whom {
+    const fn spares(self, entry: &Entry) -> bool {
+        match self {
+            Self::Anyone => false,
+            Self::TheIdle => entry.busy > 0,
+        }
+    }
+}
 
 impl Inner {
     pub(super) async fn freeze(&self, id: SandboxId) -> Result<(), SandboxError> {
         let _turn = self.turns.take(id).await;
         let sandbox = self.get(id)?;
-        self.freeze_now(&sandbox)
+        self.freeze_now(&sandbox, Whom::Anyone)
     }
 
     /// The caller has the turn.
-    pub(super) fn freeze_now(&self, sandbox: &Sandbox) -> Result<(), SandboxError> {
+    pub(super) fn freeze_now(&self, sandbox: &Sandbox, whom: Whom) -> Result<(), SandboxError> {
         let body = sandbox.body()?;
         let mut entry = sandbox.lock();
-        if entry.record.state == State::Frozen {
+        if entry.record.state == State::Frozen || whom.spares(&entry) {
             return Ok(());
         }
         let cannot = |error| SandboxError::Unsupported { reason: format!("freezing: {error}") };
@@ -53,13 +70,24 @@ impl Inner {
     pub(super) async fn rest(self: &Arc<Self>, id: SandboxId) -> Result<(), SandboxError> {
         let _turn = self.turns.take(id).await;
         let sandbox = self.get(id)?;
-        self.rest_now(&sandbox).await
+        self.rest_now(&sandbox, Whom::Anyone).await
     }
 
     /// The caller has the turn.
-    pub(super) async fn rest_now(self: &Arc<Self>, sandbox: &Sandbox) -> Result<(), SandboxError> {
+    pub(super) async fn rest_now(
+        self: &Arc<Self>,
+        sandbox: &Sandbox,
+        whom: Whom,
+    ) -> Result<(), SandboxError> {
+        if whom.spares(&sandbox.lock()) {
+            return Ok(());
+        }
+        self.tear_down(sandbox).await;
         let body = {
             let mut entry = sandbox.lock();
+            if whom.spares(&entry) {
+                return Ok(());
+            }
             let Some(body) = entry.body.take() else { return Ok(()) };
             self.read_last(&mut entry, &body, Standing::Live);
             entry.record.state = State::Resting;
@@ -86,6 +114,7 @@ impl Inner {
         self.gone.add(id).map_err(busy)?;
         let known = self.known().get(&id).cloned();
         if let Some(sandbox) = known {
+            self.tear_down(&sandbox).await;
             self.end(id, &sandbox);
         }
         Ok(())

@@ -170,6 +170,14 @@ impl Inner {
         (self.settings.clock)()
     }
 
+    /// Does it to its end, even when whoever asked has gone: half of it would be a body that nobody knows of.
+    async fn whole<T: Send + 'static>(
+        &self,
+        doing: impl Future<Output = Result<T, SandboxError>> + Send + 'static,
+    ) -> Result<T, SandboxError> {
+        self.work.spawn(doing).await.map_err(busy)?
+    }
+
     fn known(&self) -> MutexGuard<'_, BTreeMap<SandboxId, Arc<Sandbox>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -202,7 +210,8 @@ impl Sandboxes for Provider {
     }
 
     async fn open(&self, spec: &Spec) -> Result<(), SandboxError> {
-        Box::pin(self.inner.open(spec)).await
+        let (inner, spec) = (Arc::clone(&self.inner), spec.clone());
+        self.inner.whole(async move { inner.open(&spec).await }).await
     }
 
     async fn exec(
@@ -242,11 +251,13 @@ impl Sandboxes for Provider {
     }
 
     async fn rest(&self, sandbox: SandboxId) -> Result<(), SandboxError> {
-        self.inner.rest(sandbox).await
+        let inner = Arc::clone(&self.inner);
+        self.inner.whole(async move { inner.rest(sandbox).await }).await
     }
 
     async fn fork(&self, from: SandboxId, spec: &Spec) -> Result<(), SandboxError> {
-        Box::pin(self.inner.fork(from, spec)).await
+        let (inner, spec) = (Arc::clone(&self.inner), spec.clone());
+        self.inner.whole(async move { inner.fork(from, &spec).await }).await
     }
 
     async fn destroy(&self, sandbox: SandboxId) -> Result<(), SandboxError> {
@@ -271,7 +282,9 @@ impl Sandboxes for Provider {
         recipe: &Recipe,
         news: mpsc::Sender<BuildNews>,
     ) -> Result<Image, SandboxError> {
-        Box::pin(crate::build::prepare(self, recipe, news)).await
+        let (provider, recipe) = (self.clone(), recipe.clone());
+        let building = async move { crate::build::prepare(&provider, &recipe, news).await };
+        self.inner.whole(building).await
     }
 
     async fn images(&self) -> Result<Vec<Image>, SandboxError> {

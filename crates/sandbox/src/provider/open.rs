@@ -103,11 +103,23 @@ impl Inner {
         }
         self.known().insert(spec.id, Arc::clone(&sandbox));
         self.watch(&sandbox, &body);
-        if let Err(error) = self.check_out(&sandbox, spec).await {
+        if let Err(error) = self.furnish(&sandbox, &body, spec).await {
             self.end(spec.id, &sandbox);
             return Err(error);
         }
         Ok(())
+    }
+
+    /// Brings the repositories in, and runs what is to be run at the beginning.
+    async fn furnish(
+        &self,
+        sandbox: &Arc<Sandbox>,
+        body: &Body,
+        spec: &Spec,
+    ) -> Result<(), SandboxError> {
+        self.check_out(sandbox, spec).await?;
+        self.hook(body, spec, "post_clone", &spec.hooks.post_clone).await?;
+        self.hook(body, spec, "post_start", &spec.hooks.post_start).await
     }
 
     /// Opens it again, if it rests or is frozen. The caller has the turn.
@@ -138,7 +150,9 @@ impl Inner {
                     self.records.write(&entry.record)
                 };
                 self.watch(sandbox, &body);
-                written.map_err(busy)
+                written.map_err(busy)?;
+                let spec = &record.spec;
+                self.hook(&body, spec, "post_start", &spec.hooks.post_start).await
             }
         }
     }
@@ -154,8 +168,12 @@ impl Inner {
             entry.record.state != State::Open && entry.died.is_none()
         };
         if sleeps {
-            let _turn = self.turns.take(sandbox.id).await;
-            self.wake(sandbox).await?;
+            let (inner, sandbox) = (Arc::clone(self), Arc::clone(sandbox));
+            let waking = async move {
+                let _turn = inner.turns.take(sandbox.id).await;
+                inner.wake(&sandbox).await
+            };
+            self.whole(waking).await?;
         }
         sandbox.body()
     }

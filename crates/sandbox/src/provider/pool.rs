@@ -50,8 +50,14 @@ impl Pool {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a member, if one waits, and remembers that it was asked for.
-    fn claim(&self, stack: &Stack, spec: &Spec, now: Timestamp) -> Option<Booted> {
+    /// Takes a member, if one waits, and remembers that it was asked for. Those that died while they waited are `dead`.
+    fn claim(
+        &self,
+        stack: &Stack,
+        spec: &Spec,
+        now: Timestamp,
+        dead: &mut Vec<Booted>,
+    ) -> Option<Booted> {
         if self.settings.most_of_a_kind == 0 {
             return None;
         }
@@ -67,11 +73,11 @@ impl Pool {
         });
         shelf.asked_at = now;
         shelf.wanted = shelf.wanted.saturating_add(1).min(self.settings.most_of_a_kind);
-        // One that died while it waited is dropped here, and cleared away by its group's next reconciliation.
         while let Some(member) = shelf.members.pop_front() {
             if member.body.link.lost().is_none() {
                 return Some(member);
             }
+            dead.push(member);
         }
         None
     }
@@ -136,7 +142,11 @@ fn kind(stack: &Stack, spec: &Spec) -> String {
 
 impl Inner {
     pub(super) fn claim(self: &Arc<Self>, stack: &Stack, spec: &Spec) -> Option<Booted> {
-        let claimed = self.pool.claim(stack, spec, self.now());
+        let mut dead = Vec::new();
+        let claimed = self.pool.claim(stack, spec, self.now(), &mut dead);
+        for member in dead {
+            self.discard(Arc::new(member.body), Some(member.disk));
+        }
         self.refill();
         claimed
     }

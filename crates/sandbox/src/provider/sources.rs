@@ -3,7 +3,7 @@
 //! Their objects are shown read-only; the files are checked out inside, by the sandbox's own git. An image that was
 //! built with the same commit has them already, and then nothing is left to do.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use contracts::sandbox::{Checkout, SandboxError, Spec, User};
 
@@ -21,6 +21,9 @@ use crate::{
 const MOST: usize = images::base::skeleton::MIRRORS;
 
 const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Somebody waits for the end, so a hook before it has less.
+const TEAR_DOWN: Duration = Duration::from_secs(30);
 
 impl Inner {
     /// Adds the mirrors' objects to what is shown inside.
@@ -59,6 +62,51 @@ impl Inner {
         let body = sandbox.body()?;
         let inside = sandbox.lock().record.stack.sources.clone();
         self.check_out_in(&body, &spec.sources, &inside).await
+    }
+
+    /// Runs a hook of the sandbox, if it has it (IM4).
+    pub(super) async fn hook(
+        &self,
+        body: &Body,
+        spec: &Spec,
+        hook: &str,
+        script: &str,
+    ) -> Result<(), SandboxError> {
+        if script.trim().is_empty() {
+            return Ok(());
+        }
+        let failed = |reason| SandboxError::Hook { hook: hook.to_owned(), reason };
+        let places = Checkouts::default().places(&spec.sources);
+        let directory = places.first().map_or("/workspace", |place| place.directory.as_str());
+        let argv = ["/bin/sh", "-eu", "-c", script].map(str::to_owned);
+        let environment = BTreeMap::from([("LAMP_HOOK".to_owned(), hook.to_owned())]);
+        let errand = Errand {
+            argv: &argv,
+            directory,
+            environment: &environment,
+            user: User::Agent,
+            limit: PATIENCE,
+        };
+        let outcome = errand::run(body, &errand, None).await;
+        let outcome = outcome.map_err(|error| failed(error.to_string()))?;
+        outcome.trouble().map_or(Ok(()), |trouble| Err(failed(trouble)))
+    }
+
+    /// Before everything is stopped. What fails here stops nothing.
+    pub(super) async fn tear_down(&self, sandbox: &Sandbox) {
+        let (body, spec) = {
+            let entry = sandbox.lock();
+            (entry.body.clone(), entry.record.spec.clone())
+        };
+        let Some(body) = body.filter(|_| !spec.hooks.pre_teardown.trim().is_empty()) else { return };
+        // A frozen one hears nothing. It is stopped next in any case.
+        let _ = body.group.thaw();
+        let running = self.hook(&body, &spec, "pre_teardown", &spec.hooks.pre_teardown);
+        match tokio::time::timeout(TEAR_DOWN, running).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(sandbox = %sandbox.id, %error, "a hook failed"),
+            Err(_late) => tracing::warn!(sandbox = %sandbox.id, "the hook `pre_teardown` hangs"),
+        }
     }
 
     /// Brings each source to its commit. `inside` are those that the image has, in its order.

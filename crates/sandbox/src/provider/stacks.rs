@@ -27,8 +27,18 @@ use launcher::plan::STORED_IDS;
 use super::{Identity, Inner};
 use crate::stack::Stack;
 
-/// How long what was found out about the host is believed.
-const FRESH: Duration = Duration::from_secs(30);
+/// How long what was found out about a base is believed. The host is looked at again by whoever tends, so that nobody
+/// who opens a sandbox waits for it.
+const fn fresh_for(base: &Base) -> Duration {
+    match base {
+        Base::Host | Base::Image(_) => Duration::MAX,
+        Base::Directory(_) | Base::Tar(_) => Duration::from_secs(2),
+        Base::Oci(_) => Duration::from_mins(5),
+    }
+}
+
+/// How often the host is looked at again: programs may have been installed.
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
 const HOSTNAME: &str = "sandbox";
 
@@ -59,14 +69,37 @@ impl Stacks {
         let name = base.to_string();
         let now = inner.now();
         let kept = self.lock().get(&name).cloned();
-        if let Some(found) = kept.filter(|found| now.since(found.at) < FRESH) {
+        if let Some(found) = kept.filter(|found| now.since(found.at) < fresh_for(base)) {
             return Ok((found.stack, found.digest));
         }
+        if let Base::Image(key) = base {
+            return Box::pin(self.image(inner, key)).await;
+        }
+        self.look(inner, base, now).await
+    }
+
+    /// Looks at the host again, if it is time.
+    pub(super) async fn refresh(&self, inner: &Inner, now: Timestamp) -> Result<(), SandboxError> {
+        let seen = self.lock().get(&Base::Host.to_string()).map(|found| found.at);
+        if seen.is_some_and(|at| now.since(at) >= LOOK_AGAIN) {
+            self.look(inner, &Base::Host, now).await?;
+        }
+        Ok(())
+    }
+
+    async fn look(
+        &self,
+        inner: &Inner,
+        base: &Base,
+        now: Timestamp,
+    ) -> Result<(Stack, Digest), SandboxError> {
+        let name = base.to_string();
         let (stack, digest) = match base {
-            Base::Image(key) => return Box::pin(self.image(inner, key)).await,
-            Base::Host => inner.host(),
-            Base::Directory(path) => inner.root_file_system(Path::new(path)),
-            Base::Tar(path) => inner.root_file_system(Path::new(path)),
+            Base::Image(_) => Err("an image is no base of its own".to_owned()),
+            Base::Host => tokio::task::block_in_place(|| inner.host()),
+            Base::Directory(path) | Base::Tar(path) => {
+                tokio::task::block_in_place(|| inner.root_file_system(Path::new(path)))
+            }
             Base::Oci(reference) => inner.oci(reference).await,
         }
         .map_err(|reason| SandboxError::Image { image: name.clone(), reason })?;

@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use contracts::sandbox::{Capabilities, Compute, State};
+use contracts::sandbox::{Base, Capabilities, Compute, State};
 use domain::agent::Tier;
 use fs_err as fs;
 use images::{
@@ -104,6 +104,7 @@ impl Provider {
         unshared.capabilities = capabilities;
         let provider = Self { inner };
         provider.watch_all();
+        provider.look_at_the_host();
         Ok(provider)
     }
 
@@ -129,6 +130,16 @@ impl Provider {
         let disks = self.inner.disks.clone();
         drop(self);
         Ok(disks.close()?)
+    }
+
+    /// So that the first sandbox does not wait for it.
+    fn look_at_the_host(&self) {
+        let inner = Arc::clone(&self.inner);
+        self.inner.work.spawn(async move {
+            if let Err(error) = inner.stacks.of(&inner, &Base::Host).await {
+                tracing::warn!(%error, "the host's own toolchain cannot be shown");
+            }
+        });
     }
 
     fn watch_all(&self) {
@@ -206,6 +217,16 @@ impl Inner {
         match held {
             Ok(body) => {
                 meter.begin(&body.record.name, now);
+                match record.state {
+                    // Time in which nobody could use it does not make it idle.
+                    State::Open | State::Resting => record.used_at = now,
+                    State::Frozen => {
+                        if let Err(error) = body.group.freeze() {
+                            tracing::warn!(%error, "a sandbox is not frozen any more");
+                            record.state = State::Open;
+                        }
+                    }
+                }
                 Sandbox::new(record, Some(Arc::new(body)), meter)
             }
             Err(error) => {
@@ -229,6 +250,8 @@ impl Inner {
         let group = self.groups.adopt(&record.name).ok_or(BodyError::Gone)?;
         let slot = record.base.and_then(|base| self.slots.adopt(base));
         let control = self.control(&record.name);
+        // One that stands still, or that a crash left half frozen, could not say hello.
+        let _ = group.thaw();
         let body = Body::hold(record.clone(), group, slot, control, &self.work).await?;
         body.find_left_over().await?;
         Ok(body)
@@ -249,6 +272,8 @@ impl Inner {
                 continue;
             };
             if !ours.contains(body) {
+                // Where there are no control groups, this is the only trace.
+                crate::orphans::kill_listeners(&socket.path());
                 let _ = std::fs::remove_file(socket.path());
             }
         }
@@ -261,7 +286,12 @@ impl Inner {
         let (mut tiers, mut missing) = (Vec::new(), BTreeMap::new());
         let stack = self.stacks.bare(self);
         for tier in [Tier::Verified, Tier::Standard] {
-            match self.try_tier(tier, &stack).await {
+            let tried = match self.try_tier(tier, &stack).await {
+                Ok(()) => Ok(()),
+                // Once more: what went wrong may have had nothing to do with the tier.
+                Err(_) => self.try_tier(tier, &stack).await,
+            };
+            match tried {
                 Ok(()) => tiers.push(tier),
                 Err(reason) => drop(missing.insert(tier, reason)),
             }

@@ -9,7 +9,7 @@ use contracts::{
 use domain::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use super::{Inner, Provider, Sandbox};
+use super::{Inner, Provider, Sandbox, life::Whom};
 
 /// How often all this is looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -36,6 +36,9 @@ impl Provider {
             if let Err(error) = inner.tend_one(&sandbox, now).await {
                 tracing::warn!(sandbox = %sandbox.id, %error, "could not tend to a sandbox");
             }
+        }
+        if let Err(error) = inner.stacks.refresh(inner, now).await {
+            tracing::warn!(%error, "the host cannot be looked at again");
         }
         inner.drain_pool(now, |stack| inner.stacks.is_stale(stack));
         inner.refill();
@@ -68,11 +71,15 @@ impl Inner {
             }
             Due::Doze => {
                 let _turn = self.turns.take(sandbox.id).await;
-                self.freeze_now(sandbox)
+                match self.freeze_now(sandbox, Whom::TheIdle) {
+                    // A host that cannot freeze lets it run until it rests.
+                    Err(SandboxError::Unsupported { .. }) => Ok(()),
+                    frozen => frozen,
+                }
             }
             Due::Rest => {
                 let _turn = self.turns.take(sandbox.id).await;
-                self.rest_now(sandbox).await
+                self.rest_now(sandbox, Whom::TheIdle).await
             }
             Due::Delete => self.destroy(sandbox.id).await,
         }

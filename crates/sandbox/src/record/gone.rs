@@ -44,9 +44,16 @@ impl Gone {
 
     pub(crate) fn add(&self, id: SandboxId) -> io::Result<()> {
         let mut state = self.lock();
-        if state.ids.insert(id) {
-            state.file.write_all(&id.as_u128().to_be_bytes())?;
+        if state.ids.contains(&id) {
+            return Ok(());
         }
+        let before = state.file.metadata()?.len();
+        if let Err(error) = state.file.write_all(&id.as_u128().to_be_bytes()) {
+            // Half an id would shift all that come after it.
+            state.file.set_len(before)?;
+            return Err(error);
+        }
+        state.ids.insert(id);
         Ok(())
     }
 

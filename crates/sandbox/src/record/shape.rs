@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use contracts::sandbox::{
-    Checkout, CommandName, Compute, Cut, Ended, Finished, Owner, Spec, State, Use,
+    Checkout, CommandName, Compute, Cut, Ended, Finished, Hooks, Owner, Spec, State, Use,
 };
 use domain::{agent::Tier, code::Access, cost::Cost, task::Purpose, time::Timestamp};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,7 @@ pub(super) struct Shape {
     processes: u32,
     lifetime_millis: u64,
     sources: Vec<SourceShape>,
+    hooks: HooksShape,
     state: String,
     created_at: i64,
     used_at: i64,
@@ -37,6 +38,13 @@ pub(super) struct Shape {
     stack: Stack,
     body: Option<BodyRecord>,
     answers: BTreeMap<String, AnswerShape>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct HooksShape {
+    post_clone: String,
+    post_start: String,
+    pre_teardown: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -101,6 +109,11 @@ impl Shape {
             processes: compute.processes,
             lifetime_millis: u64::try_from(compute.lifetime.as_millis()).unwrap_or(u64::MAX),
             sources: spec.sources.iter().map(SourceShape::of).collect(),
+            hooks: HooksShape {
+                post_clone: spec.hooks.post_clone.clone(),
+                post_start: spec.hooks.post_start.clone(),
+                pre_teardown: spec.hooks.pre_teardown.clone(),
+            },
             state: word(&STATES, &record.state),
             created_at: record.created_at.as_millis(),
             used_at: record.used_at.as_millis(),
@@ -148,6 +161,11 @@ impl Shape {
                 lifetime: Duration::from_millis(self.lifetime_millis),
             },
             sources: self.sources.iter().map(SourceShape::checkout).collect::<Result<_, _>>()?,
+            hooks: Hooks {
+                post_clone: self.hooks.post_clone,
+                post_start: self.hooks.post_start,
+                pre_teardown: self.hooks.pre_teardown,
+            },
             // Conditions are applied at every opening, by whoever opens.
             conditions: None,
         };

@@ -3,10 +3,25 @@
 use tokio::sync::mpsc;
 
 use super::{
-    super::{Kept, keep, succeed},
+    super::{Broken, Kept, keep, succeed},
     stage::{Stage, shell},
 };
-use crate::sandbox::{Ended, Input, Output, Sandboxes, State, Streams};
+use crate::sandbox::{Ended, Input, Output, SandboxError, Sandboxes, State, Streams};
+
+/// Why this host cannot freeze, if it cannot: then it says so, and the sandbox goes on.
+pub(super) async fn why_not(stage: &Stage<'_, impl Sandboxes>) -> Result<Option<String>, Broken> {
+    let id = stage.open().await?;
+    let answer = stage.sandboxes.freeze(id).await;
+    let why_not = match answer {
+        Err(SandboxError::Unsupported { reason }) => Some(reason),
+        answer => {
+            succeed("a sandbox is frozen", answer)?;
+            None
+        }
+    };
+    stage.destroy(id).await?;
+    Ok(why_not)
+}
 
 pub(super) async fn a_frozen_sandbox_is_listed_as_such(stage: &Stage<'_, impl Sandboxes>) -> Kept {
     let id = stage.open().await?;
@@ -21,6 +36,18 @@ pub(super) async fn a_frozen_sandbox_is_listed_as_such(stage: &Stage<'_, impl Sa
     succeed("opening thaws a frozen sandbox", opened)?;
     keep("and it is open", stage.state(id).await? == [State::Open])?;
     succeed("a sandbox is frozen once more", stage.sandboxes.freeze(id).await)?;
+    succeed("a frozen sandbox rests", stage.sandboxes.rest(id).await)?;
+    keep("and is listed as such", stage.state(id).await? == [State::Resting])?;
+    stage.destroy(id).await
+}
+
+pub(super) async fn a_command_thaws_what_is_frozen(stage: &Stage<'_, impl Sandboxes>) -> Kept {
+    let id = stage.open().await?;
+    succeed("a sandbox is frozen", stage.sandboxes.freeze(id).await)?;
+    let said = stage.must(id, "echo awake").await?;
+    keep("a command thaws a frozen sandbox", said.out == b"awake\n")?;
+    keep("and it is open", stage.state(id).await? == [State::Open])?;
+    succeed("a sandbox is frozen before its end", stage.sandboxes.freeze(id).await)?;
     stage.destroy(id).await
 }
 

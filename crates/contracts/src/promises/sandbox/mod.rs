@@ -46,7 +46,10 @@ pub async fn kept(
 /// The same for sandboxes that only play a script.
 pub async fn kept_by_scripts(sandboxes: &impl Sandboxes, first: SandboxId, image: &str) -> Kept {
     let stage = Stage::new(sandboxes, first, image);
-    let played = play_script(&stage).await;
+    let mut played = play_script(&stage).await;
+    if played.is_ok() {
+        played = freezing::a_frozen_sandbox_is_listed_as_such(&stage).await;
+    }
     stage.clear().await;
     played
 }
@@ -56,7 +59,6 @@ async fn play_script(stage: &Stage<'_, impl Sandboxes>) -> Kept {
     opening::a_name_belongs_to_one(stage).await?;
     commands::exit_codes_and_output_are_told(stage).await?;
     commands::a_repeated_name_gets_the_first_answer(stage).await?;
-    freezing::a_frozen_sandbox_is_listed_as_such(stage).await?;
     resting::rests_and_wakes(stage).await?;
     meters::meters_never_run_backwards(stage).await?;
     refusals::wrong_limits_are_refused(stage).await?;
@@ -64,6 +66,16 @@ async fn play_script(stage: &Stage<'_, impl Sandboxes>) -> Kept {
     refusals::missing_tiers_are_refused(stage).await?;
     refusals::strangers_are_refused(stage).await?;
     destroying::is_destroyed_for_good(stage).await
+}
+
+async fn play_frozen(stage: &Stage<'_, impl Sandboxes>) -> Result<Option<String>, Broken> {
+    if let Some(reason) = freezing::why_not(stage).await? {
+        return Ok(Some(reason));
+    }
+    freezing::a_frozen_sandbox_is_listed_as_such(stage).await?;
+    freezing::a_command_thaws_what_is_frozen(stage).await?;
+    freezing::what_was_frozen_goes_on(stage).await?;
+    Ok(None)
 }
 
 async fn play_all(stage: &Stage<'_, impl Sandboxes>) -> Result<Report, Broken> {
@@ -92,7 +104,7 @@ async fn play_all(stage: &Stage<'_, impl Sandboxes>) -> Result<Report, Broken> {
     report.not_shown.extend(forwarding::bytes_travel_both_ways(stage).await?);
     forwarding::a_port_that_nobody_listens_on_is_refused(stage).await?;
 
-    freezing::what_was_frozen_goes_on(stage).await?;
+    report.not_shown.extend(play_frozen(stage).await?);
     resting::the_disk_outlives_a_rest(stage).await?;
     resting::a_command_wakes_what_sleeps(stage).await?;
     forking::a_fork_has_the_disk_and_the_original_goes_on(stage).await?;

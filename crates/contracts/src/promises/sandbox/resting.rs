@@ -13,9 +13,6 @@ pub(super) async fn rests_and_wakes(stage: &Stage<'_, impl Sandboxes>) -> Kept {
     keep("a resting sandbox is listed as such", stage.state(id).await? == [State::Resting])?;
     succeed("a resting sandbox wakes", stage.sandboxes.open(&stage.spec(id)).await)?;
     keep("a woken sandbox is open", stage.state(id).await? == [State::Open])?;
-    succeed("a sandbox is frozen", stage.sandboxes.freeze(id).await)?;
-    succeed("a frozen sandbox rests", stage.sandboxes.rest(id).await)?;
-    keep("and is listed as such", stage.state(id).await? == [State::Resting])?;
     stage.destroy(id).await
 }
 
@@ -38,10 +35,6 @@ pub(super) async fn a_command_wakes_what_sleeps(stage: &Stage<'_, impl Sandboxes
     succeed("a sandbox rests", stage.sandboxes.rest(id).await)?;
     let said = stage.must(id, "echo awake").await?;
     keep("a command wakes a resting sandbox", said.out == b"awake\n")?;
-    keep("and it is open", stage.state(id).await? == [State::Open])?;
-    succeed("a sandbox is frozen", stage.sandboxes.freeze(id).await)?;
-    let said = stage.must(id, "echo awake").await?;
-    keep("a command thaws a frozen sandbox", said.out == b"awake\n")?;
     keep("and it is open", stage.state(id).await? == [State::Open])?;
     stage.destroy(id).await
 }

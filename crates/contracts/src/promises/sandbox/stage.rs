@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::super::{Broken, TASK, succeed};
 use crate::sandbox::{
-    CommandName, Compute, Ended, Exec, FileAsk, Finished, Input, Output, Owner, SandboxError,
+    CommandName, Compute, Ended, Exec, FileAsk, Finished, Hooks, Input, Output, Owner, SandboxError,
     SandboxName, Sandboxes, Spec, State, Streams, Transfer, Use, User,
 };
 
@@ -23,6 +23,7 @@ pub(super) struct Stage<'s, S> {
     first: SandboxId,
     image: String,
     owner: Owner,
+    tier: Tier,
     commands: AtomicU64,
     used: AtomicU64,
 }
@@ -47,11 +48,15 @@ impl Said {
 
 impl<'s, S: Sandboxes> Stage<'s, S> {
     pub(super) fn new(sandboxes: &'s S, first: SandboxId, image: &str) -> Self {
+        // The strictest of those that every host may have; a host that has none breaks the first promise.
+        let tiers = sandboxes.capabilities().tiers;
+        let tier = [Tier::Standard, Tier::Verified].into_iter().find(|tier| tiers.contains(tier));
         Self {
             sandboxes,
             first,
             image: image.to_owned(),
             owner: Owner::Task(TASK),
+            tier: tier.unwrap_or(Tier::Standard),
             commands: AtomicU64::new(0),
             used: AtomicU64::new(0),
         }
@@ -79,9 +84,10 @@ impl<'s, S: Sandboxes> Stage<'s, S> {
             owner: self.owner(),
             purpose: Use::Phase(Purpose::Research),
             image: self.image.clone(),
-            tier: Tier::Standard,
+            tier: self.tier,
             compute: Compute { memory_mib: 512, disk_mib: 256, ..Compute::default() },
             sources: Vec::new(),
+            hooks: Hooks::default(),
             conditions: None,
         }
     }

@@ -118,6 +118,8 @@ fn a_directory_with_more_than_a_toolchain_is_refused() {
         "/home/ann/../ann/.cargo",
         "/nowhere",
         "/home/ann/.ssh",
+        "/tmp/tool",
+        "/workspace",
         "/home/ann/.config/tool",
         "/home/ann/keys",
         "/srv/jdk",

@@ -8,23 +8,15 @@ use std::{fs, io::Read, path::Path};
 use super::{is_below, on};
 use crate::base::BaseError;
 
-/// Neither these nor, for the first group, anything below.
+/// Neither these nor anything below.
 const REFUSED_WITH_ALL_BELOW: [&str; 6] = ["/proc", "/sys", "/dev", "/run", "/boot", "/etc"];
-const REFUSED: [&str; 11] = [
-    "/",
-    "/home",
-    "/root",
-    "/var",
-    "/var/lib",
-    "/tmp",
-    "/mnt",
-    "/media",
-    "/srv",
-    "/Users",
-    "/var/home",
-];
+/// Not these; a toolchain below may be.
+const REFUSED: [&str; 9] =
+    ["/", "/home", "/root", "/var", "/var/lib", "/var/home", "/mnt", "/media", "/srv"];
+/// Every sandbox has these for itself.
+const OWN: [&str; 4] = ["/tmp", "/var/tmp", "/workspace", "/.lamp"];
 /// A directory directly in one of these is somebody's home.
-const HOMES: [&str; 3] = ["/home", "/var/home", "/Users"];
+const HOMES: [&str; 2] = ["/home", "/var/home"];
 /// Hold secrets wherever they are.
 const SECRET: [&str; 16] = [
     ".ssh",
@@ -91,6 +83,9 @@ pub(super) fn check(root: &Path, path: &Path) -> Result<String, BaseError> {
 fn refuse_place(path: &str) -> Result<(), &'static str> {
     if REFUSED_WITH_ALL_BELOW.iter().any(|refused| is_below(path, refused)) {
         return Err("it is a part of the running system");
+    }
+    if OWN.iter().any(|own| is_below(path, own)) {
+        return Err("every sandbox has something of its own there");
     }
     if REFUSED.contains(&path) {
         return Err("it holds more than a toolchain; name the directory of the toolchain itself");

@@ -73,11 +73,21 @@ pub async fn find(
     registry: &Registry,
     scratch: &Path,
 ) -> Result<OciImage, BaseError> {
-    match source {
-        Source::Layout { path, name } => layout::find(path, name.as_deref()),
-        Source::Archive { path, name } => archive::find(path, name.as_deref(), scratch),
-        Source::Registry(reference) => registry::find(registry, reference).await,
-    }
+    let (source, scratch) = (source.clone(), scratch.to_owned());
+    let finding = match source {
+        Source::Registry(reference) => return registry::find(registry, &reference).await,
+        Source::Layout { path, name } => {
+            tokio::task::spawn_blocking(move || layout::find(&path, name.as_deref()))
+        }
+        Source::Archive { path, name } => {
+            tokio::task::spawn_blocking(move || archive::find(&path, name.as_deref(), &scratch))
+        }
+    };
+    let stopped = |error: tokio::task::JoinError| BaseError::Host {
+        doing: "cannot read the image".to_owned(),
+        source: error.into(),
+    };
+    finding.await.map_err(stopped)?
 }
 
 impl OciImage {
@@ -131,18 +141,18 @@ impl LayerBlob {
         let mut packed = Hashing::new((&self.part.file).take(self.part.length));
         let mut content = Hashing::new(stream::unpacked(&mut packed).map_err(read)?);
         let unpacked = unpack::unpack(&mut content, into, &rules);
-        // Only a blob that is what it should be can be blamed for its content.
-        let found = content.finish().map_err(read);
+        // Of a layer that was refused the rest is not unpacked: it may be a bomb.
+        let found = unpacked.is_ok().then(|| content.finish().map_err(read));
         let found_packed = packed.finish().map_err(read)?;
+        // Only a blob that is what it should be can be blamed for its content.
         if let Some(digest) = self.digest.filter(|digest| *digest != found_packed) {
             return Err(BaseError::refused(format!(
                 "the blob {digest} is not what its name says: it is {found_packed}"
             )));
         }
         let unpacked = unpacked?;
-        let found = found?;
-        if found != self.diff_id {
-            let diff_id = &self.diff_id;
+        let diff_id = &self.diff_id;
+        if let Some(found) = found.transpose()?.filter(|found| found != diff_id) {
             return Err(BaseError::refused(format!(
                 "a layer is not what its image says: {diff_id} is {found}"
             )));

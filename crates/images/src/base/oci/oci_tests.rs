@@ -204,3 +204,26 @@ async fn a_layer_that_is_there_twice_is_used_once() {
     let shown = world.open(&world.path("layout").display().to_string()).await.unwrap();
     assert_eq!(shown, [["b"], ["a"]]);
 }
+
+/// A blob that is what its name says, and unpacks to more than anyone has room for.
+#[tokio::test]
+async fn a_bomb_is_stopped_at_the_limit() {
+    let world = World::new();
+    let mut header = Tar::header(tar::EntryType::Regular, b"bomb");
+    header.set_size(1 << 40);
+    header.set_cksum();
+    let mut layer = header.as_bytes().to_vec();
+    layer.resize(64 << 20, 0);
+    Sample::of(&[layer]).layout(&world.path("layout"));
+    let image = world
+        .find(&world.path("layout").display().to_string(), &Registry::default())
+        .await
+        .unwrap();
+    let blob = image.fetch(&image.layers[0], &world.path("scratch")).await.unwrap();
+    let into = tempfile::tempdir().unwrap();
+    let limits = unpack::Limits { bytes: 1 << 20, ..unpack::Limits::default() };
+    let refused =
+        blob.unpack(into.path(), &Rules { limits, ..rules(Whiteouts::Ordinary) }).unwrap_err();
+    assert_eq!(refused.to_string(), "the archive is larger than 1048576 bytes unpacked");
+    assert!(fs::metadata(into.path().join("bomb")).unwrap().len() <= 1 << 20);
+}

@@ -25,8 +25,8 @@ use crate::disk::{DiskError, error::Trying, tree::open_root};
 /// A smaller pool spends itself on its own bookkeeping.
 pub(super) const SMALLEST_BYTES: u64 = 256 << 20;
 
-/// What is left to the host when the pool takes the rest.
-const RESERVE_BYTES: u64 = 1 << 30;
+/// A new pool takes at most one part in this many of what is free: it is the host's disk, and we are guests on it.
+const PARTS: u64 = 4;
 
 const BTRFS_MAGIC: i64 = 0x9123_683E;
 
@@ -107,7 +107,7 @@ fn size(root: &Path, budget_bytes: u64) -> Result<u64, Cannot> {
     let host = rustix::fs::statvfs(root).trying("ask for the free space of", root);
     let host = host.map_err(Cannot::Broken)?;
     let free = host.f_bavail.saturating_mul(host.f_frsize);
-    let size = budget_bytes.min(free.saturating_sub(RESERVE_BYTES)) & !0xf_ffff;
+    let size = budget_bytes.min(free / PARTS) & !0xf_ffff;
     if size >= SMALLEST_BYTES {
         return Ok(size);
     }

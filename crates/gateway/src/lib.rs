@@ -1,0 +1,28 @@
+//! The HTTP front door: API, live streams, incoming webhooks, the web app.
+//!
+//! ```text
+//!  unix socket ── peer is us or root ──┐
+//!                                      ├──▶ routes ──▶ convert ──▶ contracts::sandbox
+//!  127.0.0.1 ── Host, Origin, token ───┘
+//! ```
+//!
+//! Here are the routes of sandboxes and images. The shapes are those of [`wire`]; nothing of a room's own types is
+//! ever serialised. Whoever comes in is the one person who owns this server: there are no accounts yet.
+
+mod access;
+mod convert;
+mod door;
+mod driven;
+mod extract;
+mod openapi;
+mod problem;
+mod routes;
+mod serve;
+mod sources;
+
+pub use access::Token;
+pub use door::Door;
+pub use openapi::document;
+pub use routes::router;
+pub use serve::{serve_loopback, serve_unix};
+pub use sources::{NoSources, SourceResolver};

@@ -1,0 +1,136 @@
+//! Refusals: every error as a status, a stable code, a sentence, and what to do about it.
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use contracts::sandbox::{SandboxError, Transfer};
+use wire::error::{Code, Problem, Refusal};
+
+/// What a route answers, or why it does not.
+pub(crate) type Answer<T> = Result<T, Trouble>;
+
+#[derive(Debug)]
+pub(crate) struct Trouble(pub(crate) Problem);
+
+impl From<Problem> for Trouble {
+    fn from(problem: Problem) -> Self {
+        Self(problem)
+    }
+}
+
+impl From<SandboxError> for Trouble {
+    fn from(error: SandboxError) -> Self {
+        Self(problem(error))
+    }
+}
+
+impl IntoResponse for Trouble {
+    fn into_response(self) -> Response {
+        let status = status(self.0.code);
+        let mut response = (status, Json(Refusal { error: self.0 })).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+fn status(code: Code) -> StatusCode {
+    match code {
+        Code::BadRequest => StatusCode::BAD_REQUEST,
+        Code::Unauthorized => StatusCode::UNAUTHORIZED,
+        Code::Forbidden => StatusCode::FORBIDDEN,
+        Code::NotFound => StatusCode::NOT_FOUND,
+        Code::Gone => StatusCode::GONE,
+        Code::NameTaken | Code::Resting | Code::BelongsToTask => StatusCode::CONFLICT,
+        Code::TierMissing
+        | Code::Limit
+        | Code::Image
+        | Code::SetupFailed
+        | Code::Source
+        | Code::ProgramMissing
+        | Code::Path
+        | Code::Unsupported => StatusCode::UNPROCESSABLE_ENTITY,
+        Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        Code::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        Code::Lost | Code::Internal | Code::Unknown => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+pub(crate) fn problem(error: SandboxError) -> Problem {
+    let message = error.to_string();
+    let (code, help) = match &error {
+        SandboxError::NotFound { .. } => {
+            (Code::NotFound, "`lamp sandbox list` shows those that exist")
+        }
+        SandboxError::Destroyed { .. } => (Code::Gone, "make a new one with `lamp sandbox create`"),
+        SandboxError::Resting { .. } => (Code::Resting, "`lamp sandbox resume` opens it"),
+        SandboxError::NameTaken { .. } => {
+            (Code::NameTaken, "choose another name, or remove the other with `lamp sandbox delete`")
+        }
+        SandboxError::TierMissing { .. } => {
+            (Code::TierMissing, "`lamp doctor` says what this computer lacks for it")
+        }
+        SandboxError::Limit { .. } => (Code::Limit, "ask for an amount within these bounds"),
+        SandboxError::Image { .. } => (
+            Code::Image,
+            "`host` is this computer's own toolchain; `lamp image list` shows what was built",
+        ),
+        SandboxError::Setup { .. } => {
+            (Code::SetupFailed, "the end of its log says why; correct the script and build again")
+        }
+        SandboxError::Hook { .. } => (
+            Code::SetupFailed,
+            "correct the hook; `lamp sandbox create` without it opens a sandbox to try it in",
+        ),
+        SandboxError::Source { .. } => {
+            (Code::Source, "check the repository's address and revision")
+        }
+        SandboxError::ProgramMissing { .. } => (
+            Code::ProgramMissing,
+            "check its name, or take an image that has it; `sh -c 'command -v NAME'` looks for one",
+        ),
+        SandboxError::Unsupported { .. } => {
+            (Code::Unsupported, "`lamp doctor` says what this computer can do")
+        }
+        SandboxError::Busy { .. } => (Code::Busy, "try again in a moment"),
+        SandboxError::Lost { .. } => {
+            (Code::Lost, "delete it and make a new one; the server's log says more")
+        }
+    };
+    let log = match error {
+        SandboxError::Setup { log, .. } => Some(log),
+        SandboxError::NotFound { .. }
+        | SandboxError::Destroyed { .. }
+        | SandboxError::Resting { .. }
+        | SandboxError::NameTaken { .. }
+        | SandboxError::TierMissing { .. }
+        | SandboxError::Limit { .. }
+        | SandboxError::Image { .. }
+        | SandboxError::Hook { .. }
+        | SandboxError::Source { .. }
+        | SandboxError::ProgramMissing { .. }
+        | SandboxError::Unsupported { .. }
+        | SandboxError::Busy { .. }
+        | SandboxError::Lost { .. } => None,
+    };
+    Problem { log, ..Problem::new(code, message).with_help(help) }
+}
+
+/// A transfer that must be done, or the path that it failed at.
+pub(crate) fn done(transfer: Transfer) -> Answer<()> {
+    match transfer {
+        Transfer::Done => Ok(()),
+        Transfer::Failed { path, reason } => Err(failed_path(&path, &reason)),
+        Transfer::Entries(_) => {
+            Err(Problem::new(Code::Internal, "the sandbox listed entries that nobody asked for")
+                .into())
+        }
+    }
+}
+
+pub(crate) fn failed_path(path: &str, reason: &str) -> Trouble {
+    Problem::new(Code::Path, format!("`{path}` in the sandbox: {reason}")).into()
+}

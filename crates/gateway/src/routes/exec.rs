@@ -1,0 +1,320 @@
+//! A command inside, over a WebSocket: see [`wire::exec`] for what is said.
+//!
+//! Three things go on at once: the command runs, its output is passed on, the caller is listened to. When the
+//! caller leaves, the command ends with all that it started.
+
+use std::{collections::VecDeque, time::Duration};
+
+use axum::{
+    extract::{
+        Path, State, WebSocketUpgrade,
+        ws::{Message, WebSocket, rejection::WebSocketUpgradeRejection},
+    },
+    response::Response,
+};
+use contracts::sandbox::{
+    CommandName, Cut, Ended, Exec, Finished, Input, Listed, Output, Sandboxes, Streams,
+};
+use domain::cost::Cost;
+use futures::{
+    SinkExt as _, StreamExt as _,
+    stream::{SplitSink, SplitStream},
+};
+use tokio::sync::mpsc;
+use wire::{
+    error::{Code, Problem, Refusal},
+    exec::{ClientSays, MESSAGE_LIMIT, ServerSays, StartExec, Tag, User, WINDOW},
+};
+
+use crate::{
+    convert,
+    door::Door,
+    extract::bad,
+    problem::{Answer, problem},
+};
+
+/// How long a caller may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many messages may wait to be taken, the empty ones included.
+const MESSAGES: usize = 4096;
+
+/// Runs a command inside, over a WebSocket
+///
+/// The first message is a `StartExec` as text. Then input goes in, and output comes out, as binary messages whose
+/// first byte is the stream: 0 input, 1 output, 2 errors. Texts are `ClientSays` and `ServerSays`; the last is
+/// `finished` or `failed`. Closing the socket ends the command with all that it started.
+#[utoipa::path(
+    get,
+    path = "/v1/sandboxes/{sandbox}/exec",
+    tag = "sandboxes",
+    params(("sandbox" = String, Path, description = "An id or a name")),
+    responses(
+        (status = 101, description = "A WebSocket", body = ServerSays),
+        (status = "4XX", body = Refusal)
+    )
+)]
+pub(crate) async fn exec<S: Sandboxes>(
+    State(door): State<Door<S>>,
+    Path(sandbox): Path<String>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Answer<Response> {
+    let found = door.find(&sandbox).await?;
+    let upgrade = upgrade.map_err(|error| bad(format!("this is a WebSocket: {error}")))?;
+    let upgrade = upgrade.max_message_size(MESSAGE_LIMIT).max_frame_size(MESSAGE_LIMIT);
+    Ok(upgrade.on_upgrade(move |socket| converse(door, found, socket)))
+}
+
+type Sink = SplitSink<WebSocket, Message>;
+type Source = SplitStream<WebSocket>;
+
+async fn converse<S: Sandboxes>(door: Door<S>, sandbox: Listed, socket: WebSocket) {
+    let (mut sink, mut source) = socket.split();
+    let last = match begin(&door, &mut source, &sandbox).await {
+        Err(problem) => Some(Err(problem)),
+        Ok((name, command)) => run(&door, &sandbox, &name, &command, &mut sink, &mut source).await,
+    };
+    let last = match last {
+        // The caller left.
+        None => return,
+        Some(Ok(finished)) => ServerSays::Finished(convert::finished(&finished)),
+        Some(Err(error)) => ServerSays::Failed { error },
+    };
+    // Whoever leaves now has missed the end; nothing else is lost.
+    drop(sink.send(text(&last)).await);
+    drop(sink.close().await);
+}
+
+/// How the command ended; `None` when the caller left before.
+async fn run<S: Sandboxes>(
+    door: &Door<S>,
+    sandbox: &Listed,
+    name: &CommandName,
+    command: &Exec,
+    sink: &mut Sink,
+    source: &mut Source,
+) -> Option<Result<Finished, Problem>> {
+    let (to_command, input) = mpsc::channel(8);
+    let (output, said) = mpsc::channel(16);
+    let (to_caller, notes) = mpsc::channel(8);
+    let running = door.sandboxes.exec(sandbox.id, name, command, Streams { input, output });
+    let running = async { tokio::join!(running, speak(sink, said, notes)).0 };
+    tokio::select! {
+        biased;
+        finished = running => Some(finished.map_err(problem)),
+        left = listen(source, to_command, to_caller) => match left {
+            Left::Gone => None,
+            Left::Signal(signal) => {
+                Some(Ok(Finished { ending: Ended::Killed { signal }, cut: Cut::Whole, cost: Cost::ZERO }))
+            }
+            Left::Nonsense(message) => Some(Err(Problem::new(Code::BadRequest, message))),
+        },
+    }
+}
+
+/// What the caller wants to run.
+async fn begin<S: Sandboxes>(
+    door: &Door<S>,
+    source: &mut Source,
+    sandbox: &Listed,
+) -> Result<(CommandName, Exec), Problem> {
+    let wrong = |message: &str| Problem::new(Code::BadRequest, message);
+    let first = tokio::time::timeout(PATIENCE, source.next()).await;
+    let Ok(Some(Ok(Message::Text(first)))) = first else {
+        return Err(wrong("the first message must be a text that says what to run"));
+    };
+    let start: StartExec = serde_json::from_str(&first)
+        .map_err(|error| wrong(&format!("the first message is not right: {error}")))?;
+    if start.argv.first().is_none_or(String::is_empty) {
+        return Err(wrong("there is no command to run"));
+    }
+    let has_null = |text: &String| text.contains('\0');
+    let mut variables = start.environment.iter();
+    if start.argv.iter().any(has_null)
+        || variables.any(|(key, value)| has_null(key) || has_null(value))
+    {
+        return Err(wrong("neither arguments nor variables can contain the character 0"));
+    }
+    // A command that nobody named is never taken for another.
+    let name = start.name.clone().unwrap_or_else(|| format!("unnamed-{:x}", door.ids.next()));
+    let name = CommandName::new(name);
+    Ok((name, command(start, sandbox)))
+}
+
+fn command(start: StartExec, sandbox: &Listed) -> Exec {
+    let (home, user) = match start.user {
+        User::Agent => ("/home/lamp", "lamp"),
+        User::Root => ("/root", "root"),
+    };
+    let usual = [
+        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+        ("HOME", home),
+        ("USER", user),
+        ("LANG", "C.UTF-8"),
+        ("TERM", if start.terminal.is_some() { "xterm-256color" } else { "dumb" }),
+    ];
+    let usual = usual.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let directory = start.directory.unwrap_or_else(|| match start.user {
+        User::Agent => home.to_owned(),
+        // An image need not have a home for root.
+        User::Root => "/".to_owned(),
+    });
+    Exec {
+        argv: start.argv,
+        environment: usual.into_iter().chain(start.environment).collect(),
+        directory,
+        user: convert::user(start.user),
+        terminal: start.terminal.map(convert::size),
+        limit: start.limit_millis.map_or(sandbox.compute.lifetime, Duration::from_millis),
+        output_limit: start.output_limit.unwrap_or(u64::MAX),
+    }
+}
+
+/// Passes on what the command says, until it has said all.
+async fn speak(
+    sink: &mut Sink,
+    mut said: mpsc::Receiver<Output>,
+    mut notes: mpsc::Receiver<ServerSays>,
+) {
+    loop {
+        let message = tokio::select! {
+            Some(note) = notes.recv() => text(&note),
+            output = said.recv() => match output {
+                None => return,
+                Some(Output::Out(bytes)) => Message::Binary(Tag::Out.message(&bytes)),
+                Some(Output::Error(bytes)) => Message::Binary(Tag::Error.message(&bytes)),
+            },
+        };
+        // A caller that cannot be reached has left, which the listener notices.
+        drop(sink.send(message).await);
+    }
+}
+
+fn text(says: &ServerSays) -> Message {
+    // Strings and numbers always can be written.
+    Message::text(serde_json::to_string(says).unwrap_or_default())
+}
+
+/// Why nobody listens any more.
+enum Left {
+    Gone,
+    /// A signal came after the input had ended, when nothing can be said to the command any more but its end.
+    Signal(i32),
+    Nonsense(String),
+}
+
+/// What has been heard, and not been taken by the command.
+struct Waiting {
+    /// `None` once the input has ended.
+    to_command: Option<mpsc::Sender<Input>>,
+    queue: VecDeque<Input>,
+    bytes: usize,
+    is_ending: bool,
+}
+
+async fn listen(
+    source: &mut Source,
+    to_command: mpsc::Sender<Input>,
+    to_caller: mpsc::Sender<ServerSays>,
+) -> Left {
+    let mut waiting = Waiting {
+        to_command: Some(to_command),
+        queue: VecDeque::new(),
+        bytes: 0,
+        is_ending: false,
+    };
+    let mut untold = 0;
+    loop {
+        tokio::select! {
+            message = source.next() => match message {
+                None | Some(Err(_) | Ok(Message::Close(_))) => return Left::Gone,
+                Some(Ok(message)) => if let Err(left) = waiting.hear(message) {
+                    return left;
+                },
+            },
+            taken = waiting.pass_on() => untold += taken,
+            // Nobody to tell it: the end is near.
+            Ok(permit) = to_caller.reserve(), if untold > 0 => {
+                permit.send(ServerSays::Taken { bytes: std::mem::take(&mut untold) });
+            }
+        }
+    }
+}
+
+impl Waiting {
+    fn hear(&mut self, message: Message) -> Result<(), Left> {
+        if self.queue.len() > MESSAGES {
+            return Err(Left::Nonsense("more messages than there is room for".to_owned()));
+        }
+        match message {
+            Message::Binary(bytes) => match Tag::split(bytes) {
+                Some((Tag::Input, bytes)) => {
+                    self.bytes += bytes.len();
+                    if self.bytes > WINDOW {
+                        return Err(Left::Nonsense("more input than there is room for".to_owned()));
+                    }
+                    self.queue.push_back(Input::Bytes(bytes.to_vec()));
+                    Ok(())
+                }
+                Some((Tag::Out | Tag::Error, _)) | None => {
+                    Err(Left::Nonsense("only input can be sent in binary messages".to_owned()))
+                }
+            },
+            Message::Text(said) => match serde_json::from_str(&said) {
+                Ok(ClientSays::EndInput) => {
+                    self.is_ending = true;
+                    self.end_if_all_is_said();
+                    Ok(())
+                }
+                Ok(ClientSays::Signal { signal }) => {
+                    self.jump_the_queue(Input::Signal(signal), signal)
+                }
+                Ok(ClientSays::Resize(size)) => {
+                    if self.to_command.is_some() {
+                        self.queue.push_front(Input::Resize(convert::size(size)));
+                    }
+                    Ok(())
+                }
+                Err(error) => Err(Left::Nonsense(format!("a text is not right: {error}"))),
+            },
+            Message::Ping(_) | Message::Pong(_) | Message::Close(_) => Ok(()),
+        }
+    }
+
+    fn jump_the_queue(&mut self, input: Input, signal: i32) -> Result<(), Left> {
+        if self.to_command.is_none() {
+            return Err(Left::Signal(signal));
+        }
+        self.queue.push_front(input);
+        Ok(())
+    }
+
+    /// Gives the command the next input, once it takes one; and says how many bytes it was.
+    async fn pass_on(&mut self) -> u64 {
+        if self.queue.is_empty() {
+            return std::future::pending().await;
+        }
+        let permit = match &self.to_command {
+            Some(to_command) => to_command.reserve().await.ok(),
+            None => None,
+        };
+        let next = self.queue.pop_front();
+        let bytes = match &next {
+            Some(Input::Bytes(bytes)) => bytes.len(),
+            Some(Input::Signal(_) | Input::Resize(_)) | None => 0,
+        };
+        // A command that takes no more input does not stop the caller.
+        if let (Some(permit), Some(next)) = (permit, next) {
+            permit.send(next);
+        }
+        self.bytes -= bytes;
+        self.end_if_all_is_said();
+        bytes as u64
+    }
+
+    fn end_if_all_is_said(&mut self) {
+        if self.is_ending && self.queue.is_empty() {
+            self.to_command = None;
+        }
+    }
+}

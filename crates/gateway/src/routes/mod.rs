@@ -1,0 +1,57 @@
+//! The table of what can be asked.
+
+pub(crate) mod exec;
+pub(crate) mod files;
+pub(crate) mod images;
+pub(crate) mod life;
+pub(crate) mod sandboxes;
+pub(crate) mod server;
+
+use axum::{
+    Router,
+    routing::{get, post, put},
+};
+use contracts::sandbox::Sandboxes;
+use wire::error::{Code, Problem};
+
+use crate::{door::Door, problem::Trouble};
+
+/// Every route, without a word about who may come in.
+pub fn router<S: Sandboxes>(door: Door<S>) -> Router {
+    Router::new()
+        .route("/v1/health", get(server::health::<S>))
+        .route("/v1/capabilities", get(server::capabilities::<S>))
+        .route("/v1/openapi.json", get(server::openapi))
+        .route("/v1/sandboxes", get(sandboxes::list::<S>).post(sandboxes::create::<S>))
+        .route("/v1/sandboxes/{sandbox}", get(sandboxes::one::<S>).delete(sandboxes::delete::<S>))
+        .route("/v1/sandboxes/{sandbox}/stats", get(sandboxes::stats::<S>))
+        .route("/v1/sandboxes/{sandbox}/freeze", post(life::freeze::<S>))
+        .route("/v1/sandboxes/{sandbox}/thaw", post(life::thaw::<S>))
+        .route("/v1/sandboxes/{sandbox}/rest", post(life::rest::<S>))
+        .route("/v1/sandboxes/{sandbox}/open", post(life::open::<S>))
+        .route("/v1/sandboxes/{sandbox}/fork", post(life::fork::<S>))
+        .route("/v1/sandboxes/{sandbox}/exec", get(exec::exec::<S>))
+        .route("/v1/sandboxes/{sandbox}/entry", get(files::entry::<S>))
+        .route("/v1/sandboxes/{sandbox}/entries", get(files::entries::<S>))
+        .route("/v1/sandboxes/{sandbox}/files", get(files::read::<S>).put(files::write::<S>))
+        .route(
+            "/v1/sandboxes/{sandbox}/tar",
+            get(files::tar_out::<S>).merge(put(files::tar_in::<S>)),
+        )
+        .route("/v1/images", get(images::list::<S>).post(images::build::<S>))
+        .route("/v1/images/prune", post(images::prune::<S>))
+        .route("/v1/images/{key}", get(images::one::<S>))
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(not_so)
+        .with_state(door)
+}
+
+async fn nothing_here() -> Trouble {
+    let problem = Problem::new(Code::NotFound, "there is nothing at this address");
+    problem.with_help("`/v1/openapi.json` lists what there is").into()
+}
+
+async fn not_so() -> Trouble {
+    let problem = Problem::new(Code::BadRequest, "this address does not take that method");
+    problem.with_help("`/v1/openapi.json` lists what there is").into()
+}

@@ -1,0 +1,68 @@
+//! A server on a socket and on the loopback, until it is dropped.
+
+use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
+
+use gateway::{Door, NoSources, Token};
+use tempfile::TempDir;
+use testkit::{ids::SystemIds, ledger::Ledger, world::ScriptedSandboxes};
+use tokio::net::{TcpListener, UnixListener};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use wire::client::{Client, Endpoint};
+
+pub(crate) const SECRET: &str = "a-secret-of-the-test";
+
+pub(crate) struct Stage {
+    directory: TempDir,
+    pub(crate) port: u16,
+    stop: CancellationToken,
+    _servers: TaskTracker,
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
+        let door = Door {
+            sandboxes: Arc::new(ScriptedSandboxes::new(ledger)),
+            sources: Arc::new(NoSources),
+            ids: Arc::new(SystemIds),
+            owner: "ann".to_owned(),
+            version: "1.2.3".to_owned(),
+        };
+        let router = gateway::router(door);
+        let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
+        let unix = UnixListener::bind(directory.path().join("lamp.sock")).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = tcp.local_addr().unwrap().port();
+        let owner = rustix::process::geteuid().as_raw();
+        servers.spawn(gateway::serve_unix(unix, owner, router.clone(), stop.clone()));
+        servers.spawn(gateway::serve_loopback(tcp, Token::new(SECRET), router, stop.clone()));
+        Self { directory, port, stop, _servers: servers }
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.directory.path().join("lamp.sock")
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(Endpoint::Unix(self.socket()))
+    }
+
+    pub(crate) fn loopback(&self, token: Option<&str>) -> Client {
+        let token = token.map(str::to_owned);
+        Client::new(Endpoint::Http { authority: format!("127.0.0.1:{}", self.port), token })
+    }
+
+    /// Lets everybody of this computer try.
+    pub(crate) fn open_to_all(&self) {
+        for path in [self.directory.path().to_owned(), self.socket()] {
+            fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}

@@ -1,0 +1,158 @@
+//! A sandbox whose walls another program builds: an OCI runtime.
+//!
+//! ```text
+//!   server ──plan──▶ this process ──ids, mounts──▶ keeper (first process) ──▶ runtime ──▶ guest
+//!     │                                               │  relay  ◀──pipes──────────────────┘
+//!     └──────────control socket───────────────────────┘
+//! ```
+//!
+//! The runtime itself runs in a box: a user, mount, pid, network, ipc and uts namespace with the ids of the sandbox, so
+//! that not even a broken runtime is root on the host. What it writes down about the sandbox lies in memory, in that
+//! box. The first process of the box keeps the line to the server; when it dies, everything dies with it, and the host
+//! is left as after any other sandbox.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`keeper`] | the first process: furnishes the box, starts the runtime |
+//! | [`relay`] | carries frames between the server and the guest |
+//! | [`frames`] | finds whole frames in a stream |
+
+mod frames;
+mod keeper;
+mod relay;
+
+use std::{
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+};
+
+use launcher::{
+    frame,
+    plan::{Answer, Failure, Hosted, IDS, Launch, Users},
+};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Signal, Uid, pidfd_send_signal},
+    thread::set_thread_res_uid,
+};
+
+use crate::{
+    control::Control,
+    failure::{Step, refused},
+    idmap::Maps,
+    launch,
+    line::{self, Word},
+    mounts::{binds, root},
+    seccomp::Filters,
+    standby::{self, OWNERS, Power},
+    syscalls::{self, Side},
+    users,
+};
+
+use self::keeper::Newcomer;
+
+const NAMESPACES: [i32; 5] = [
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+];
+
+/// Runtimes are slow, and slower on a busy host.
+const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
+
+/// How long a killed process may take to go.
+const FAREWELL: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+
+/// Takes one plan, answers it, and is done.
+pub(crate) fn serve(mut server: UnixStream, guest: OwnedFd) -> io::Result<()> {
+    let Some(hosted) = frame::read::<Hosted>(&mut server)? else { return Ok(()) };
+    let answer = make(&hosted, guest).unwrap_or_else(Answer::Failed);
+    frame::write(&mut server, &answer)
+}
+
+fn make(hosted: &Hosted, guest: OwnedFd) -> Result<Answer, Failure> {
+    let plan = &hosted.launch;
+    launch::check(plan, Power::of_this_process())?;
+    let Users::Range { base } = plan.users else {
+        return Err(refused("read the plan", "a runtime needs a range of ids, and so root"));
+    };
+    let (control, listener) = Control::listen(&plan.control)?;
+    let mut maps = Maps::default();
+    let root = root::mapped(plan, base, &mut maps)?;
+    let host = maps.host(base)?;
+    let bind = |bind| binds::mapped(bind, &host);
+    let binds = plan.binds.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+    let (ours, theirs) = line::open().step("make a line")?;
+    let filters = Filters::compile();
+    let (pid, handle) = match clone(base)? {
+        Side::Parent { pid, handle } => (pid, handle),
+        Side::Child => {
+            let newcomer = Newcomer { hosted, guest, listener, root, binds, filters };
+            keeper::live(&theirs, newcomer)
+        }
+    };
+    drop((theirs, listener, root, binds));
+    let made = (|| {
+        let started = standby::started(pid)?;
+        prepare(pid, base, plan)?;
+        line::nod(&ours).step("start the runtime")?;
+        hear(&ours)?;
+        Ok(Answer::Launched { pid: pid.as_raw_nonzero().get().cast_unsigned(), started })
+    })();
+    match made {
+        Ok(answer) => {
+            control.keep();
+            Ok(answer)
+        }
+        Err(failure) => {
+            // What it said last is the cause of what we saw.
+            let failure = line::last_word(&ours).unwrap_or(failure);
+            end(&handle);
+            Err(failure)
+        }
+    }
+}
+
+/// As with other sandboxes, the owner of the user namespace is an id of its own.
+fn clone(base: u32) -> Result<Side, Failure> {
+    let step = "make the namespaces";
+    let owner = Uid::from_raw(OWNERS + base / IDS % IDS);
+    set_thread_res_uid(None, owner, None).step(step)?;
+    let flags = NAMESPACES.iter().fold(0, |all, &one| all | u64::try_from(one).unwrap_or_default());
+    let side = syscalls::clone_into(flags);
+    if !matches!(side, Ok(Side::Child)) {
+        set_thread_res_uid(None, Uid::ROOT, None).step(step)?;
+    }
+    side.step(step)
+}
+
+fn prepare(pid: rustix::process::Pid, base: u32, plan: &Launch) -> Result<(), Failure> {
+    users::give_range(pid, base)?;
+    users::write(pid, "oom_score_adj", "500")?;
+    launch::join(pid, &plan.control_groups)
+}
+
+/// Waits until the guest is up.
+fn hear(line: &OwnedFd) -> Result<(), Failure> {
+    let step = "start the runtime";
+    let mut polled = [PollFd::from_borrowed_fd(line.as_fd(), PollFlags::IN)];
+    if poll(&mut polled, Some(&PATIENCE)).step(step)? == 0 {
+        return Err(refused(step, format!("not done after {} seconds", PATIENCE.tv_sec)));
+    }
+    match line::hear(line).step(step)? {
+        Some(Word::Ready) => Ok(()),
+        Some(Word::Failed(failure)) => Err(failure),
+        None => Err(refused(step, "the first process has ended")),
+    }
+}
+
+fn end(keeper: &OwnedFd) {
+    let _gone_already = pidfd_send_signal(keeper, Signal::KILL);
+    let mut polled = [PollFd::from_borrowed_fd(keeper.as_fd(), PollFlags::IN)];
+    let _late = poll(&mut polled, Some(&FAREWELL));
+}

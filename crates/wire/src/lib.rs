@@ -1,0 +1,31 @@
+//! The public HTTP contract: shapes, OpenAPI, and a small client.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`sandbox`] | create, list, measure sandboxes |
+//! | [`exec`] | a command inside, over a WebSocket |
+//! | [`files`] | files inside |
+//! | [`image`] | what sandboxes start from |
+//! | [`server`] | what this server is and can do |
+//! | [`error`] | what every refusal looks like |
+//! | [`client`] | all of it, called over a unix socket or the loopback |
+//!
+//! Everything is under [`VERSION`]. Keys may be added; a key that changes its meaning makes a new version.
+//! The shapes know nothing of the rooms behind the door, so that neither has to move when the other does.
+
+pub mod client;
+pub mod error;
+pub mod exec;
+pub mod files;
+pub mod image;
+pub mod sandbox;
+pub mod server;
+
+/// The path that every address begins with.
+pub const VERSION: &str = "/v1";
+
+/// The most bytes that a JSON body may have.
+pub const JSON_LIMIT: usize = 1 << 20;
+
+/// The most bytes that a path inside a sandbox may have: what Linux allows.
+pub const PATH_LIMIT: usize = 4096;
