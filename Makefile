@@ -15,6 +15,9 @@ export PATH := $(LAMPLIGHTER_CACHE)/tools/bin:$(PATH)
 # How many scripted tasks `make chaos` plays.
 TASKS ?= 2000
 
+# How many sandboxes `make soak` opens and destroys.
+CYCLES ?= 10000
+
 .PHONY: help
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,11 +47,18 @@ fmt: ## Format the Rust code
 	@cargo fmt --all
 
 .PHONY: bench
-bench: ## Measure: appends, driver steps, list pages, replay, memory of waiting tasks
+bench: ## Measure: appends, driver steps, list pages, replay, waiting tasks, sandboxes
 	@scripts/setup test
+	@scripts/bench-setup
 	@cargo bench --locked -p benches
 
 .PHONY: chaos
 chaos: ## Play TASKS=2000 scripted tasks under random kills; count lost, doubled, orphaned
 	@scripts/setup test
 	@cargo run --quiet --locked --release -p tests --bin chaos -- --tasks $(TASKS)
+
+.PHONY: soak
+soak: ## Open, use and destroy CYCLES=10000 sandboxes under random kills; tell what is left on the host
+	@scripts/setup test
+	@cargo build --quiet --locked --release -p tests --bin sandbox-server
+	@cargo run --quiet --locked --release -p tests --bin soak -- --cycles $(CYCLES)

@@ -1,7 +1,7 @@
 //! `make bench`: measures everything, in a few minutes, and says what it found.
 //!
 //! With `--check` it fails when a promised number is missed; otherwise a miss is only told, because a
-//! busy machine is no bug. `--only NAME` measures one thing.
+//! busy machine is no bug. A name measures one thing: `cargo bench -p benches -- sandbox`.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,22 +10,33 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use benches::{Bench, append, lists, machine, replay, report::Report, steps, waiting};
+use benches::{Bench, append, lists, machine, replay, report::Report, sandbox, steps, waiting};
 
-const USAGE: &str =
-    "usage: cargo bench -p benches -- [--check] [--only append|steps|lists|replay|waiting]";
-const MEASURES: [&str; 5] = ["append", "steps", "lists", "replay", "waiting"];
+const USAGE: &str = "usage: cargo bench -p benches -- [--check] [--rounds N] [--disk DIRECTORY] \
+                     [append|steps|lists|replay|waiting|sandbox]";
+const MEASURES: [&str; 6] = ["append", "steps", "lists", "replay", "waiting", "sandbox"];
 
 /// What was asked for.
 enum Wanted {
     Measures {
         only: Option<String>,
         misses: Misses,
+        effort: Effort,
     },
+    /// Be the small process that starts programs, for another run of this program.
+    Floor,
     /// Be the engine whose memory another run of this program measures.
     Engine(PathBuf),
     /// A test runner wants to know the tests: there are none.
     List,
+}
+
+/// Where and how long is measured.
+struct Effort {
+    /// How often sandboxes are measured.
+    rounds: usize,
+    /// A directory on a real disk.
+    disk: PathBuf,
 }
 
 /// What a missed number means.
@@ -36,41 +47,55 @@ enum Misses {
 
 fn main() -> anyhow::Result<ExitCode> {
     let wanted = wanted(std::env::args().skip(1))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build();
     match wanted {
         Wanted::List => Ok(ExitCode::SUCCESS),
+        Wanted::Floor => {
+            sandbox::floor::serve()?;
+            Ok(ExitCode::SUCCESS)
+        }
         Wanted::Engine(directory) => {
-            let said = runtime.block_on(waiting::engine_in(directory))?;
+            let said = runtime()?.block_on(waiting::engine_in(directory))?;
             Report::default().say(said)?;
             Ok(ExitCode::SUCCESS)
         }
-        Wanted::Measures { only, misses } => runtime.block_on(measure(only.as_deref(), &misses)),
+        Wanted::Measures { only, misses, effort } => {
+            runtime()?.block_on(measure(only.as_deref(), &misses, effort))
+        }
     }
 }
 
 fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted> {
     let (mut only, mut misses) = (None, Misses::Told);
+    let mut effort =
+        Effort { rounds: sandbox::ROUNDS, disk: Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned() };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             // Cargo says so to every bench.
             "--bench" => {}
             "--list" => return Ok(Wanted::List),
             "--check" => misses = Misses::Fail,
-            "--only" => {
-                let name = arguments.next().filter(|name| MEASURES.contains(&name.as_str()));
-                only = Some(name.context(USAGE)?);
-            }
+            // A name alone says the same.
+            "--only" => {}
+            "--rounds" => effort.rounds = arguments.next().context(USAGE)?.parse().context(USAGE)?,
+            "--disk" => effort.disk = arguments.next().context(USAGE)?.into(),
+            name if MEASURES.contains(&name) => only = Some(name.to_owned()),
+            sandbox::floor::CHILD => return Ok(Wanted::Floor),
             waiting::CHILD => {
                 return Ok(Wanted::Engine(arguments.next().context(USAGE)?.into()));
             }
             other => bail!("`{other}` is not an option\n{USAGE}"),
         }
     }
-    Ok(Wanted::Measures { only, misses })
+    Ok(Wanted::Measures { only, misses, effort })
 }
 
-async fn measure(only: Option<&str>, misses: &Misses) -> anyhow::Result<ExitCode> {
-    let disk = Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned();
+async fn measure(
+    only: Option<&str>,
+    misses: &Misses,
+    effort: Effort,
+) -> anyhow::Result<ExitCode> {
+    let Effort { rounds, disk } = effort;
     let mut bench = Bench { report: Report::default(), disk };
     bench.report.say(machine::header())?;
     let begun = Instant::now();
@@ -89,6 +114,9 @@ async fn measure(only: Option<&str>, misses: &Misses) -> anyhow::Result<ExitCode
     }
     if is_wanted("waiting") {
         waiting::run(&mut bench).await?;
+    }
+    if is_wanted("sandbox") {
+        Box::pin(sandbox::run(&mut bench, rounds)).await?;
     }
     let report = &mut bench.report;
     let took = begun.elapsed().as_secs();

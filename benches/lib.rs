@@ -1,7 +1,7 @@
 //! How fast it is, on the machine that asks.
 //!
 //! ```text
-//!  all.rs ──▶ append · steps · lists · replay · waiting ──▶ report (a line per figure, PASS or MISS)
+//!  all.rs ──▶ append · steps · lists · replay · waiting · sandbox ──▶ report (a line per figure, PASS or MISS)
 //!                  │ beside: alternatives (what one would write instead)
 //!                  └ lives: the events of tasks, made up but whole
 //! ```
@@ -17,6 +17,7 @@ pub mod lives;
 pub mod machine;
 pub mod replay;
 pub mod report;
+pub mod sandbox;
 pub mod spread;
 pub mod steps;
 pub mod waiting;

@@ -162,7 +162,7 @@ pub(crate) fn news(news: inner::BuildNews) -> image::BuildNews {
     }
 }
 
-pub(crate) fn hooks(hooks: wire::sandbox::Hooks) -> contracts::sandbox::Hooks {
-    let wire::sandbox::Hooks { post_clone, post_start, pre_teardown } = hooks;
-    contracts::sandbox::Hooks { post_clone, post_start, pre_teardown }
+pub(crate) fn hooks(hooks: sandbox::Hooks) -> inner::Hooks {
+    let sandbox::Hooks { post_clone, post_start, pre_teardown } = hooks;
+    inner::Hooks { post_clone, post_start, pre_teardown }
 }

@@ -10,7 +10,7 @@ use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
 use crate::{
     commands::{
         audit::Audit, backup::Backup, completions::Completions, config::Config, doctor::Doctor,
-        restore::Restore, version::Version,
+        image::Image, restore::Restore, sandbox::Sandbox, up::Up, version::Version,
     },
     terminal::ColorChoice,
 };
@@ -46,6 +46,9 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Doctor(Doctor),
     Config(Config),
+    Up(Up),
+    Sandbox(Sandbox),
+    Image(Image),
     Audit(Audit),
     Backup(Backup),
     Restore(Restore),
@@ -55,15 +58,16 @@ pub(crate) enum Command {
 
 /// The headings of `lamp --help`, and the commands under each.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
-    ("Set up", &["doctor", "config"]),
+    ("Set up", &["doctor", "config", "up"]),
+    ("Sandboxes", &["sandbox", "image"]),
     ("Look after the data", &["audit", "backup", "restore"]),
     ("About this program", &["version", "completions", "help"]),
 ];
 
 /// What holds for every command, and what this version cannot do yet.
 const ENDING: &str = "\
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage.
-This version is a foundation: it cannot run tasks yet.";
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage; those that run a command end as it does.
+This version has sandboxes, but it cannot run tasks yet.";
 
 /// The whole command line, with its page of help.
 pub(crate) fn command() -> clap::Command {

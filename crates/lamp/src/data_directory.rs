@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use crate::{environment::Environment, report::Hint};
 
 /// `--data`, for every command that works on the data directory.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct DataFlag {
     /// The data directory; `LAMP_DATA` names it too [default: `$XDG_DATA_HOME/lamplighter`,
     /// or `/var/lib/lamplighter` as root]

@@ -10,6 +10,11 @@ use std::{ffi::OsString, path::PathBuf};
 pub(crate) struct Environment {
     /// `LAMP_DATA`: the data directory, unless `--data` names another.
     pub(crate) data: Option<PathBuf>,
+    /// `LAMP_SERVER`: which server to talk to, unless `--server` names another.
+    pub(crate) server: Option<String>,
+    /// `LAMP_TOKEN`: what a server on the loopback wants to be shown, unless it is in the data directory.
+    pub(crate) token: Option<String>,
+    pub(crate) xdg_runtime_dir: Option<PathBuf>,
     pub(crate) xdg_data_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
     pub(crate) path: Option<OsString>,
@@ -21,8 +26,12 @@ impl Environment {
     #[expect(clippy::disallowed_methods, reason = "this is the one place")]
     pub(crate) fn read() -> Self {
         let path = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+        let text = |name| std::env::var(name).ok().filter(|it| !it.is_empty());
         Self {
             data: path("LAMP_DATA"),
+            server: text("LAMP_SERVER"),
+            token: text("LAMP_TOKEN"),
+            xdg_runtime_dir: path("XDG_RUNTIME_DIR"),
             xdg_data_home: path("XDG_DATA_HOME"),
             home: path("HOME"),
             path: std::env::var_os("PATH"),

@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     /// Whoever read our output stopped reading. The number is the one that a shell
     /// reports for the many programs that die of SIGPIPE here.
     ReaderGone,
+    /// The number of a command in a sandbox, passed on.
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -20,6 +22,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::WrongUsage => 2,
             Exit::ReaderGone => 141,
+            Exit::Command(code) => code,
         })
     }
 }

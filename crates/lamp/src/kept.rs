@@ -12,6 +12,7 @@ use store::{Place, Store};
 use crate::{
     data_directory::{Account, DataFlag},
     environment::Environment,
+    provider::Household,
     report::Hint,
     text_file,
 };
@@ -27,10 +28,11 @@ pub(crate) struct KeptFlags {
     config: Option<PathBuf>,
 }
 
-/// Where a server keeps things.
+/// Where a server keeps things, and what it has for its sandboxes.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) place: Place,
+    pub(crate) household: Household,
     database: Database,
 }
 
@@ -43,17 +45,22 @@ enum Database {
 impl KeptFlags {
     pub(crate) fn find(&self, environment: &Environment) -> anyhow::Result<Kept> {
         let configured = self.config.as_deref().map(read).transpose()?;
-        let (data, database) = configured.unwrap_or_default();
+        let Configured { data, database, household } = configured.unwrap_or_default();
         let place = self.data.directory(environment, data.as_deref(), Account::own())?;
         let place = Place::new(place);
         let database = database.unwrap_or_else(|| Database::File(place.database()));
-        Ok(Kept { place, database })
+        Ok(Kept { place, household, database })
     }
 }
 
-type Configured = (Option<PathBuf>, Option<Database>);
+/// What a `lamp.yaml` says. Relative places stand beside it.
+#[derive(Debug, Default)]
+struct Configured {
+    data: Option<PathBuf>,
+    database: Option<Database>,
+    household: Household,
+}
 
-/// What a `lamp.yaml` says about places. Relative ones stand beside it.
 fn read(path: &Path) -> anyhow::Result<Configured> {
     let name = path.display().to_string();
     let hint =
@@ -67,7 +74,7 @@ fn read(path: &Path) -> anyhow::Result<Configured> {
                 DatabaseUrl::Sqlite { path } => Database::File(beside.join(path)),
                 DatabaseUrl::Postgres { url } => Database::Server(url.clone()),
             });
-            Ok((data, database))
+            Ok(Configured { data, database, household: Household::of(&file, path)? })
         }
         Checked::Agent(_) | Checked::Policy(_) => {
             Err(anyhow!("it is not a server's file")).with_context(hint)
@@ -76,6 +83,17 @@ fn read(path: &Path) -> anyhow::Result<Configured> {
 }
 
 impl Kept {
+    /// Opens the store, and makes it if this is the first time. For the server alone.
+    pub(crate) async fn open_or_make(&self) -> anyhow::Result<Store> {
+        let url = match &self.database {
+            Database::File(path) => format!("sqlite:{}", path.display()),
+            Database::Server(url) => url.clone(),
+        };
+        store::open(&url, &self.place).await.with_context(|| {
+            Hint::new("cannot open the database", "run `lamp doctor` to see what is wrong")
+        })
+    }
+
     /// Opens the store. Never makes a new one: a mistyped directory is a mistake, not a wish.
     pub(crate) async fn open(&self) -> anyhow::Result<Store> {
         let url = match &self.database {

@@ -10,18 +10,26 @@
 //! [`start`]'s match, and a place in [`cli::GROUPS`]. Only [`environment`] reads
 //! environment variables.
 
+mod amount;
 mod cli;
 mod commands;
+mod copy;
 mod data_directory;
 mod doctor;
 mod environment;
 mod exit;
 mod format;
+mod ids;
 mod kept;
+mod provider;
+mod remote;
 mod report;
+mod run_directory;
+mod session;
 mod start;
 mod terminal;
 mod text_file;
+mod token;
 
 use std::process::ExitCode;
 

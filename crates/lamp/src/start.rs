@@ -29,7 +29,7 @@ pub(crate) fn start(arguments: Vec<OsString>) -> Exit {
     let (mut out, mut err) = (Output(io::stdout().lock()), io::stderr().lock());
 
     let ended = match cli::parse(arguments) {
-        Ok(cli) => run(&cli, &environment, out_colors, &mut out),
+        Ok(cli) => run(&cli, &environment, out_colors, (&mut out, &mut err)),
         Err(shown) if shown.use_stderr() => {
             explain(&shown, err_colors, &mut err).map(|()| Exit::WrongUsage)
         }
@@ -70,7 +70,7 @@ fn run(
     cli: &Cli,
     environment: &Environment,
     colors: Colors,
-    out: &mut impl Write,
+    (out, err): (&mut impl Write, &mut impl Write),
 ) -> anyhow::Result<Exit> {
     match &cli.command {
         Command::Doctor(doctor) => {
@@ -81,6 +81,9 @@ fn run(
         Command::Audit(audit) => audit.run(environment, out),
         Command::Backup(backup) => backup.run(environment, out),
         Command::Restore(restore) => restore.run(environment, out),
+        Command::Up(up) => up.run(environment, out),
+        Command::Sandbox(sandbox) => sandbox.run(environment, out, err),
+        Command::Image(image) => image.run(environment, out, err),
         Command::Version(version) => version.run(out),
         Command::Completions(completions) => completions.run(cli::command(), out),
     }

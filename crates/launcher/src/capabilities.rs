@@ -26,13 +26,16 @@ const ROOT_INSIDE: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SYS_CHROOT)
     .union(CapabilitySet::SETFCAP);
 
+/// With this the guest empties the bounding set of everything that it starts; it passes it on to nobody.
+const GUEST: CapabilitySet = ROOT_INSIDE.union(CapabilitySet::SETPCAP);
+
 /// Above the newest capability of any kernel that we know.
 const BEYOND: u32 = 63;
 
 /// What a sandbox keeps.
 pub(crate) fn kept(users: Users) -> CapabilitySet {
     match users {
-        Users::Range { .. } => ROOT_INSIDE,
+        Users::Range { .. } => GUEST,
         Users::Single => CapabilitySet::empty(),
     }
 }

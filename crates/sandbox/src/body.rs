@@ -4,13 +4,17 @@
 //! belongs to nobody yet. A body that was used is never used again.
 
 use std::{
+    collections::VecDeque,
     io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-use guest::protocol::ChannelState;
+use guest::protocol::{Ask, ChannelId, ChannelState};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::io::{Interest, unix::AsyncFd};
 use tokio_util::task::TaskTracker;
@@ -31,11 +35,16 @@ pub(crate) struct Body {
     pub(crate) control: PathBuf,
     /// Jobs that were begun over an earlier connection, until somebody asks for them again.
     pub(crate) left_over: tokio::sync::Mutex<Vec<ChannelState>>,
+    /// Jobs that ended, the oldest first. The guest keeps their endings for a server that comes after this one.
+    over: Mutex<VecDeque<ChannelId>>,
     process: AsyncFd<OwnedFd>,
     out_of_memory_seen: AtomicU64,
     /// Held for as long as anything may still have its ids.
     _slot: Option<Slot>,
 }
+
+/// How many ended jobs a guest remembers.
+const REMEMBERED: usize = 256;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BodyError {
@@ -68,6 +77,7 @@ impl Body {
             link,
             control,
             left_over,
+            over: Mutex::default(),
             process,
             out_of_memory_seen,
             _slot: slot,
@@ -78,6 +88,18 @@ impl Body {
     pub(crate) async fn find_left_over(&self) -> Result<(), BodyError> {
         *self.left_over.lock().await = self.link.channels().await?;
         Ok(())
+    }
+
+    /// A job has ended. The guest forgets those that ended long ago.
+    pub(crate) fn ended(&self, job: ChannelId) {
+        let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        over.push_back(job);
+        if over.len() > REMEMBERED
+            && let Some(oldest) = over.pop_front()
+        {
+            // If the link is lost, there is nothing left to forget.
+            let _ = self.link.send(&Ask::Forget { channel: oldest });
+        }
     }
 
     /// Returns when its first process, and so everything in it, has ended.

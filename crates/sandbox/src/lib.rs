@@ -5,16 +5,19 @@
 //! | [`provider`] | the sandboxes themselves: [`Provider`] keeps the promises of `contracts::sandbox` |
 //! | `body` | what runs of one: first process, control group, ids, link |
 //! | `spawner`, `programs` | the launcher as a process; the guest and the launcher as bytes |
+//! | `oci` | sandboxes that an OCI runtime hosts: gVisor for the tier `untrusted` |
 //! | `link` | the server's end of the stream to a guest, which is not trusted |
 //! | `record`, `stack`, `slots`, `turns` | what is remembered of each; what it stands on; its ids; whose turn it is |
 //! | [`control_groups`], [`meter`] | limits and counters; what was used, and who pays |
 //! | [`repositories`] | mirrors on the host, and how they come inside |
 
+mod answers;
 mod body;
 mod build;
 pub mod control_groups;
 mod link;
 pub mod meter;
+mod oci;
 mod orphans;
 mod programs;
 pub mod provider;
@@ -26,5 +29,6 @@ mod spawner;
 mod stack;
 mod turns;
 
+pub use oci::Runtime;
 pub use provider::{Provider, StartError};
-pub use settings::{PoolSettings, Retention, Settings};
+pub use settings::{PoolSettings, Retention, Settings, Walls};

@@ -5,6 +5,8 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use contracts::ids::IdSource;
 use domain::time::Timestamp;
 
+use crate::oci::Runtime;
+
 #[derive(Clone)]
 pub struct Settings {
     /// Where disks, layers, mirrors and records are kept.
@@ -17,6 +19,7 @@ pub struct Settings {
     pub disk_bytes: u64,
     pub retention: Retention,
     pub pool: PoolSettings,
+    pub walls: Walls,
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     pub ids: Arc<dyn IdSource>,
 }
@@ -28,6 +31,16 @@ impl fmt::Debug for Settings {
         shown.field("data", data).field("run", run);
         shown.field("retention", retention).field("pool", pool).finish_non_exhaustive()
     }
+}
+
+/// Who builds the walls of sandboxes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Walls {
+    /// Our own launcher, and gVisor for the tier `untrusted`.
+    #[default]
+    ByTier,
+    /// One runtime for every tier: to compare.
+    All(Runtime),
 }
 
 /// What becomes of a sandbox that nothing uses.

@@ -14,7 +14,8 @@ use std::{
 };
 
 use guest::protocol::{Decoder, FrameError, encode};
-use launcher::plan::{Answer, Failure, Launch, Order};
+use launcher::plan::{Answer, Failure, Hosted, Launch, Order};
+use serde::Serialize;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::UnixStream,
@@ -68,11 +69,16 @@ impl Spawner {
     }
 
     pub(crate) async fn launch(&self, launch: Launch) -> Result<Launched, SpawnError> {
-        match self.order(&Order::Launch(Box::new(launch))).await? {
-            Answer::Launched { pid, started } => Ok(Launched { pid, started }),
-            Answer::Failed(failure) => Err(SpawnError::Failed(failure)),
-            Answer::Done => Err(SpawnError::Answer("done, without a process".to_owned())),
-        }
+        launched(self.order(&Order::Launch(Box::new(launch))).await?)
+    }
+
+    /// Starts a launcher for this one alone: a runtime takes a hundred times as long, and nobody else should wait.
+    pub(crate) async fn host(&self, hosted: &Hosted) -> Result<Launched, SpawnError> {
+        let mut running = self.start(&["--hosted"])?;
+        let answer = running.ask(hosted).await;
+        drop(running.orders);
+        let _ended = running.child.wait().await;
+        launched(answer?)
     }
 
     /// Makes the launcher close what it keeps of a layer.
@@ -100,14 +106,14 @@ impl Spawner {
         let alive = slot.as_mut().is_some_and(Running::is_alive);
         let mut running = match slot.take() {
             Some(running) if alive => running,
-            Some(_) | None => self.start()?,
+            Some(_) | None => self.start(&[])?,
         };
         let answer = running.ask(order).await?;
         *slot = Some(running);
         Ok(answer)
     }
 
-    fn start(&self) -> Result<Running, SpawnError> {
+    fn start(&self, more: &[&str]) -> Result<Running, SpawnError> {
         let (ours, theirs) = StdStream::pair()?;
         ours.set_nonblocking(true)?;
         // Where the new process finds the program before its own descriptors are closed.
@@ -118,6 +124,7 @@ impl Spawner {
         let mut command = Command::new(program);
         command
             .args(["--guest-fd", &guest.as_raw_fd().to_string()])
+            .args(more)
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -129,12 +136,20 @@ impl Spawner {
     }
 }
 
+fn launched(answer: Answer) -> Result<Launched, SpawnError> {
+    match answer {
+        Answer::Launched { pid, started } => Ok(Launched { pid, started }),
+        Answer::Failed(failure) => Err(SpawnError::Failed(failure)),
+        Answer::Done => Err(SpawnError::Answer("done, without a process".to_owned())),
+    }
+}
+
 impl Running {
     fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    async fn ask(&mut self, order: &Order) -> Result<Answer, SpawnError> {
+    async fn ask(&mut self, order: &impl Serialize) -> Result<Answer, SpawnError> {
         self.orders.write_all(&encode(order)?).await?;
         let mut buffer = [0; 4096];
         loop {

@@ -82,6 +82,8 @@ pub enum Input {
     Bytes(Vec<u8>),
     Signal(i32),
     Resize(TerminalSize),
+    /// No more bytes; signals may still come.
+    End,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -104,9 +104,6 @@ async fn run<S: Sandboxes>(
         finished = running => Some(finished.map_err(problem)),
         left = listen(source, to_command, to_caller) => match left {
             Left::Gone => None,
-            Left::Signal(signal) => {
-                Some(Ok(Finished { ending: Ended::Killed { signal }, cut: Cut::Whole, cost: Cost::ZERO }))
-            }
             Left::Nonsense(message) => Some(Err(Problem::new(Code::BadRequest, message))),
         },
     }
@@ -198,18 +195,14 @@ fn text(says: &ServerSays) -> Message {
 /// Why nobody listens any more.
 enum Left {
     Gone,
-    /// A signal came after the input had ended, when nothing can be said to the command any more but its end.
-    Signal(i32),
     Nonsense(String),
 }
 
 /// What has been heard, and not been taken by the command.
 struct Waiting {
-    /// `None` once the input has ended.
-    to_command: Option<mpsc::Sender<Input>>,
+    to_command: mpsc::Sender<Input>,
     queue: VecDeque<Input>,
     bytes: usize,
-    is_ending: bool,
 }
 
 async fn listen(
@@ -217,12 +210,7 @@ async fn listen(
     to_command: mpsc::Sender<Input>,
     to_caller: mpsc::Sender<ServerSays>,
 ) -> Left {
-    let mut waiting = Waiting {
-        to_command: Some(to_command),
-        queue: VecDeque::new(),
-        bytes: 0,
-        is_ending: false,
-    };
+    let mut waiting = Waiting { to_command, queue: VecDeque::new(), bytes: 0 };
     let mut untold = 0;
     loop {
         tokio::select! {
@@ -262,17 +250,16 @@ impl Waiting {
             },
             Message::Text(said) => match serde_json::from_str(&said) {
                 Ok(ClientSays::EndInput) => {
-                    self.is_ending = true;
-                    self.end_if_all_is_said();
+                    self.queue.push_back(Input::End);
                     Ok(())
                 }
+                // These do not wait behind input that the command has not taken.
                 Ok(ClientSays::Signal { signal }) => {
-                    self.jump_the_queue(Input::Signal(signal), signal)
+                    self.queue.push_front(Input::Signal(signal));
+                    Ok(())
                 }
                 Ok(ClientSays::Resize(size)) => {
-                    if self.to_command.is_some() {
-                        self.queue.push_front(Input::Resize(convert::size(size)));
-                    }
+                    self.queue.push_front(Input::Resize(convert::size(size)));
                     Ok(())
                 }
                 Err(error) => Err(Left::Nonsense(format!("a text is not right: {error}"))),
@@ -281,40 +268,22 @@ impl Waiting {
         }
     }
 
-    fn jump_the_queue(&mut self, input: Input, signal: i32) -> Result<(), Left> {
-        if self.to_command.is_none() {
-            return Err(Left::Signal(signal));
-        }
-        self.queue.push_front(input);
-        Ok(())
-    }
-
     /// Gives the command the next input, once it takes one; and says how many bytes it was.
     async fn pass_on(&mut self) -> u64 {
         if self.queue.is_empty() {
             return std::future::pending().await;
         }
-        let permit = match &self.to_command {
-            Some(to_command) => to_command.reserve().await.ok(),
-            None => None,
-        };
+        let permit = self.to_command.reserve().await.ok();
         let next = self.queue.pop_front();
         let bytes = match &next {
             Some(Input::Bytes(bytes)) => bytes.len(),
-            Some(Input::Signal(_) | Input::Resize(_)) | None => 0,
+            Some(Input::Signal(_) | Input::Resize(_) | Input::End) | None => 0,
         };
         // A command that takes no more input does not stop the caller.
         if let (Some(permit), Some(next)) = (permit, next) {
             permit.send(next);
         }
         self.bytes -= bytes;
-        self.end_if_all_is_said();
         bytes as u64
-    }
-
-    fn end_if_all_is_said(&mut self) {
-        if self.is_ending && self.queue.is_empty() {
-            self.to_command = None;
-        }
     }
 }

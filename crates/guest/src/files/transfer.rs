@@ -3,7 +3,7 @@
 use std::{
     ffi::{CString, c_char, c_int},
     fs::{self, File, OpenOptions, Permissions},
-    io,
+    io::{self, Read as _, Write as _},
     os::unix::{
         ffi::OsStrExt,
         fs::{OpenOptionsExt, PermissionsExt},
@@ -15,13 +15,29 @@ use std::{
 
 use super::{Doing, Failure, input, output};
 
+const PIECE: usize = 64 * 1024;
+
 /// What stands beside the path until the content is whole.
 static BESIDE: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 
 pub(super) fn read(path: &str) -> Result<(), Failure> {
     let mut file = File::open(path).doing(|| path.to_owned())?;
-    io::copy(&mut file, &mut output()?).doing(|| path.to_owned())?;
-    Ok(())
+    carry(&mut file, &mut output()?).doing(|| path.to_owned())
+}
+
+/// Not `io::copy`, which leaves the work to the kernel: an imitation of it carries nothing from a pipe to a file, and
+/// says that it is done.
+fn carry(from: &mut File, to: &mut File) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = match from.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        to.write_all(piece.get(..length).unwrap_or_default())?;
+    }
 }
 
 /// Whoever reads the path sees the old content or the new one, never a part.
@@ -44,7 +60,7 @@ fn fill(beside: &Path, mode: u32) -> io::Result<()> {
         .custom_flags(libc::O_NOFOLLOW)
         .open(beside)?;
     let mut input = input().map_err(|failure| io::Error::from_raw_os_error(failure.errno))?;
-    io::copy(&mut input, &mut file)?;
+    carry(&mut input, &mut file)?;
     file.set_permissions(Permissions::from_mode(mode & 0o777))
 }
 

@@ -8,5 +8,8 @@ pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod image;
 pub(crate) mod restore;
+pub(crate) mod sandbox;
+pub(crate) mod up;
 pub(crate) mod version;

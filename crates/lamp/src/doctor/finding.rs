@@ -23,7 +23,7 @@ pub(crate) enum Topic {
     Database,
     Git,
     Gvisor,
-    UidRanges,
+    DiskLimits,
     Postgres,
     Runc,
     Bubblewrap,
@@ -134,7 +134,7 @@ impl Topic {
             Self::Database => "database",
             Self::Git => "git",
             Self::Gvisor => "runsc",
-            Self::UidRanges => "newuidmap",
+            Self::DiskLimits => "disk limits",
             Self::Postgres => "postgres",
             Self::Runc => "runc",
             Self::Bubblewrap => "bwrap",
@@ -158,7 +158,7 @@ impl Topic {
             | Self::Database => Group::Storage,
             Self::Git
             | Self::Gvisor
-            | Self::UidRanges
+            | Self::DiskLimits
             | Self::Postgres
             | Self::Runc
             | Self::Bubblewrap => Group::Programs,
@@ -185,7 +185,7 @@ impl Topic {
             | Self::Virtualisation
             | Self::FileSystem
             | Self::Gvisor
-            | Self::UidRanges => Need::Useful,
+            | Self::DiskLimits => Need::Useful,
             Self::Postgres | Self::Runc | Self::Bubblewrap => Need::Extra,
         }
     }

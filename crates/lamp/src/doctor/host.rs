@@ -21,8 +21,6 @@ pub(crate) struct Host {
     pub(crate) data: Data,
     pub(crate) configuration: Option<Configuration>,
     pub(crate) programs: BTreeMap<Program, Found>,
-    /// The line of `/etc/subuid` for this account, if there is one.
-    pub(crate) subordinate_uids: Option<String>,
 }
 
 /// As `uname` says it.
@@ -168,7 +166,7 @@ pub(crate) enum Database {
 pub(crate) enum Program {
     Git,
     Runsc,
-    Newuidmap,
+    MkfsBtrfs,
     Postgres,
     Runc,
     Bwrap,
@@ -176,13 +174,13 @@ pub(crate) enum Program {
 
 impl Program {
     pub(crate) const ALL: [Self; 6] =
-        [Self::Git, Self::Runsc, Self::Newuidmap, Self::Postgres, Self::Runc, Self::Bwrap];
+        [Self::Git, Self::Runsc, Self::MkfsBtrfs, Self::Postgres, Self::Runc, Self::Bwrap];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Git => "git",
             Self::Runsc => "runsc",
-            Self::Newuidmap => "newuidmap",
+            Self::MkfsBtrfs => "mkfs.btrfs",
             Self::Postgres => "postgres",
             Self::Runc => "runc",
             Self::Bwrap => "bwrap",

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{format::write_json, terminal::Colors};
 
-const NO_SANDBOX_YET: &str =
-    "sandboxes arrive in a later version; this is what the host could give";
+const WHAT_COULD_BE: &str =
+    "this is what the host could give; `lamp up` tries it and says what it does give";
 
 pub(crate) fn print_text(
     examination: &Examination,
@@ -26,7 +26,7 @@ pub(crate) fn print_text(
         }
         writeln!(out)?;
     }
-    writeln!(out, "{} ({NO_SANDBOX_YET})", colors.strong("Tiers of isolation"))?;
+    writeln!(out, "{} ({WHAT_COULD_BE})", colors.strong("Tiers of isolation"))?;
     for tier in &examination.tiers {
         let stands = if tier.is_available() {
             colors.good(format!("{:<9}", "possible"))
@@ -139,7 +139,7 @@ pub(crate) fn print_json(examination: &Examination, out: &mut impl Write) -> any
         can_run: examination.verdict() == Verdict::CanRun,
         findings: findings.collect(),
         tiers: tiers.collect(),
-        tiers_note: NO_SANDBOX_YET,
+        tiers_note: WHAT_COULD_BE,
     };
     write_json(&printed, out)
 }

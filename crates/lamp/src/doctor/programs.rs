@@ -9,10 +9,10 @@ use crate::data_directory::Account;
 pub(crate) fn examine(host: &Host) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Program::ALL
         .into_iter()
-        .filter(|program| *program != Program::Newuidmap)
+        .filter(|program| *program != Program::MkfsBtrfs)
         .map(|program| judge(program, host.programs.get(&program).unwrap_or(&Found::Nowhere)))
         .collect();
-    findings.extend(uid_ranges(host));
+    findings.push(disk_limits(host));
     findings
 }
 
@@ -25,8 +25,8 @@ const fn absence(program: Program) -> (Topic, &'static str, &'static str) {
             "no gVisor; tier `untrusted` is not available unless microVMs are",
             "install `runsc` (gVisor)",
         ),
-        Program::Newuidmap => {
-            (Topic::UidRanges, "a sandbox of an ordinary user has a single uid", "install `uidmap`")
+        Program::MkfsBtrfs => {
+            (Topic::DiskLimits, UNLIMITED, "install `btrfs-progs`")
         }
         Program::Postgres => (
             Topic::Postgres,
@@ -59,24 +59,19 @@ fn judge(program: Program, found: &Found) -> Finding {
     }
 }
 
-/// Ranges of uids need both the program and a line in `/etc/subuid`. Root needs neither.
-fn uid_ranges(host: &Host) -> Option<Finding> {
-    if host.account == Account::Root {
-        return None;
-    }
-    let found = host.programs.get(&Program::Newuidmap).unwrap_or(&Found::Nowhere);
-    let finding = judge(Program::Newuidmap, found);
-    let is_there = matches!(found, Found::Runs { .. } | Found::There { .. });
-    Some(match &host.subordinate_uids {
-        Some(range) if is_there => {
-            Finding::ok(Topic::UidRanges, format!("{}, with uids {range}", finding.measured))
-        }
-        None if is_there => Finding::limited(
-            Topic::UidRanges,
-            "installed, but `/etc/subuid` has no line for this user",
-            "a sandbox of an ordinary user has a single uid",
-            "`usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER`",
+const UNLIMITED: &str =
+    "disk limits of sandboxes are watched, not enforced, and a fork copies its disk";
+
+/// The disks of sandboxes lie in a pool with quotas, which only root can mount.
+fn disk_limits(host: &Host) -> Finding {
+    let found = host.programs.get(&Program::MkfsBtrfs).unwrap_or(&Found::Nowhere);
+    match host.account {
+        Account::Root => judge(Program::MkfsBtrfs, found),
+        Account::Ordinary { .. } => Finding::limited(
+            Topic::DiskLimits,
+            "only root can mount a pool with quotas",
+            UNLIMITED,
+            "run lamp as root",
         ),
-        Some(_) | None => finding,
-    })
+    }
 }

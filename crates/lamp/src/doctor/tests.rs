@@ -67,12 +67,11 @@ fn laptop() -> Host {
         programs: BTreeMap::from([
             (Program::Git, runs("git version 2.47.3")),
             (Program::Runsc, runs("runsc version 20240729.0")),
-            (Program::Newuidmap, Found::There { path: PathBuf::from("/usr/bin/newuidmap") }),
+            (Program::MkfsBtrfs, Found::There { path: PathBuf::from("/usr/sbin/mkfs.btrfs") }),
             (Program::Postgres, runs("postgres (PostgreSQL) 17.6")),
             (Program::Runc, runs("runc version 1.1.15")),
             (Program::Bwrap, runs("bubblewrap 0.11.0")),
         ]),
-        subordinate_uids: Some("100000-165535".to_owned()),
     }
 }
 
@@ -94,7 +93,6 @@ fn without_user_namespaces() -> Host {
     host.user_namespaces.unprivileged_clone = Some(0);
     host.cgroups.controllers = controllers(&["cpu", "memory", "pids", "freezer"], Access::ReadOnly);
     host.virtualisation = Virtualisation::DeviceRefused;
-    host.subordinate_uids = None;
     host
 }
 
@@ -152,7 +150,6 @@ fn bare_container() -> Host {
         file_system: Some("overlay".to_owned()),
     });
     host.programs = BTreeMap::new();
-    host.subordinate_uids = None;
     host
 }
 

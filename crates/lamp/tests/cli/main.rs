@@ -5,6 +5,8 @@ mod completions;
 mod config;
 mod doctor;
 mod kept;
+mod sandbox;
+mod server;
 mod streams;
 mod usage;
 mod world;

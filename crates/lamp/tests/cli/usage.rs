@@ -23,7 +23,20 @@ fn no_word_at_all_shows_the_help_and_is_wrong_usage() {
 
 #[test]
 fn every_command_explains_itself() {
-    let commands = ["doctor", "config", "config check", "version", "completions"];
+    let commands = [
+        "doctor",
+        "config",
+        "config check",
+        "up",
+        "sandbox",
+        "sandbox run",
+        "sandbox exec",
+        "sandbox cp",
+        "image",
+        "image build",
+        "version",
+        "completions",
+    ];
     let pages = commands.map(|command| story(&format!("help {command}")));
     insta::assert_snapshot!(pages.join("\n==========\n"));
 }

@@ -47,6 +47,10 @@ impl World {
 pub(crate) struct Ended(Output);
 
 impl Ended {
+    pub(crate) fn of(output: Output) -> Self {
+        Self(output)
+    }
+
     pub(crate) fn code(&self) -> Option<i32> {
         self.0.status.code()
     }

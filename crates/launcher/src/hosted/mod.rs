@@ -71,11 +71,21 @@ const FAREWELL: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 /// Takes one plan, answers it, and is done.
 pub(crate) fn serve(mut server: UnixStream, guest: OwnedFd) -> io::Result<()> {
     let Some(hosted) = frame::read::<Hosted>(&mut server)? else { return Ok(()) };
-    let answer = make(&hosted, guest).unwrap_or_else(Answer::Failed);
-    frame::write(&mut server, &answer)
+    match make(&hosted, guest) {
+        Err(failure) => frame::write(&mut server, &Answer::Failed(failure)),
+        Ok((answer, keeper)) => {
+            let told = frame::write(&mut server, &answer);
+            if told.is_err() {
+                // Whoever wanted it has gone, and nobody else knows of it.
+                end(&keeper);
+            }
+            told
+        }
+    }
 }
 
-fn make(hosted: &Hosted, guest: OwnedFd) -> Result<Answer, Failure> {
+/// Gives the answer, and a handle to the first process.
+fn make(hosted: &Hosted, guest: OwnedFd) -> Result<(Answer, OwnedFd), Failure> {
     let plan = &hosted.launch;
     launch::check(plan, Power::of_this_process())?;
     let Users::Range { base } = plan.users else {
@@ -107,7 +117,7 @@ fn make(hosted: &Hosted, guest: OwnedFd) -> Result<Answer, Failure> {
     match made {
         Ok(answer) => {
             control.keep();
-            Ok(answer)
+            Ok((answer, handle))
         }
         Err(failure) => {
             // What it said last is the cause of what we saw.

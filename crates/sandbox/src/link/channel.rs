@@ -42,12 +42,14 @@ impl Channel {
                 if let Some((stream, bytes)) = inbox.take() {
                     return Some(Ok((News::Output(stream, bytes), inbox.renew())));
                 }
-                inbox.ended().map(|ended| Ok((News::Ended(ended.clone()), None)))
+                // All of it was taken: the guest need not keep it.
+                inbox.ended().map(|ended| Ok((News::Ended(ended.clone()), Some(inbox.credit()))))
             });
             match found {
                 Ok(Some(Ok((news, credit)))) => {
                     if let Some((taken, upto)) = credit {
-                        self.link.send(&Ask::Credit { channel: self.id, taken, upto })?;
+                        // A link that was lost meanwhile is told when there is nothing more to read.
+                        let _ = self.link.send(&Ask::Credit { channel: self.id, taken, upto });
                     }
                     if matches!(news, News::Ended(_)) {
                         self.over.store(true, Ordering::Relaxed);

@@ -7,15 +7,22 @@ use guest::protocol::{Size, Stream};
 
 use super::{Channel, Ended, LinkError, News};
 
+/// How much input may wait here.
+const AHEAD: usize = 256 * 1024;
+
 pub(crate) async fn pump(channel: &mut Channel, streams: Streams) -> Result<Ended, LinkError> {
     let Streams { mut input, output } = streams;
-    let mut input_open = true;
+    let (mut input_open, mut ending, mut told_end) = (true, false, false);
     let mut unsent: Vec<u8> = Vec::new();
     let mut unread: Option<Output> = None;
     let mut ended: Option<Ended> = None;
     loop {
         if let (Some(ended), None) = (&ended, &unread) {
             return Ok(ended.clone());
+        }
+        if ending && unsent.is_empty() && !told_end {
+            told_end = true;
+            channel.end_input()?;
         }
         tokio::select! {
             biased;
@@ -31,16 +38,15 @@ pub(crate) async fn pump(channel: &mut Channel, streams: Streams) -> Result<Ende
                 News::Output(Stream::Error, bytes) => unread = Some(Output::Error(bytes)),
                 News::Ended(told) => ended = Some(told),
             },
-            asked = input.recv(), if input_open && unsent.is_empty() => match asked {
-                Some(Input::Bytes(bytes)) => unsent = bytes,
+            // Read ahead of what the guest takes, so that a signal passes a command that reads nothing.
+            asked = input.recv(), if input_open && unsent.len() < AHEAD => match asked {
+                Some(Input::Bytes(bytes)) => unsent.extend(bytes),
+                Some(Input::End) => ending = true,
                 Some(Input::Signal(signal)) => channel.signal(signal)?,
                 Some(Input::Resize(size)) => {
                     channel.resize(Size { columns: size.columns, rows: size.rows })?;
                 }
-                None => {
-                    input_open = false;
-                    channel.end_input()?;
-                }
+                None => (input_open, ending) = (false, true),
             },
             room = channel.room(), if !unsent.is_empty() && ended.is_none() => {
                 let rest = unsent.split_off(room?.min(unsent.len()));

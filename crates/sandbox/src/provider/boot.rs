@@ -11,7 +11,9 @@ use super::{Identity, Inner, busy};
 use crate::{
     body::{Body, BodyError},
     control_groups::{Group, Limits},
+    oci::{self, Builder},
     record::BodyRecord,
+    spawner::Launched,
     stack::Stack,
 };
 
@@ -96,11 +98,12 @@ impl Inner {
         compute: &Compute,
         writable: &std::path::Path,
     ) -> Result<Body, SandboxError> {
-        let limits = Limits {
+        let builder = self.builders.of(tier).map_err(busy)?;
+        let limits = builder.limits(Limits {
             cpu_millis: compute.cpu_millis,
             memory_bytes: u64::from(compute.memory_mib) * MIB,
             pids: compute.processes,
-        };
+        });
         let group = self.groups.create(name, &limits).map_err(busy)?;
         let made = self.start_first_process(name, stack, tier, compute, writable, &group).await;
         match made {
@@ -159,11 +162,11 @@ impl Inner {
             // The server ends it in time; this is for when there is none.
             lifetime_millis: millis(compute.lifetime.saturating_add(SLACK)),
         };
-        let launched = match self.spawner.launch(launch).await {
+        let launched = match self.raise_walls(tier, launch).await {
             Ok(launched) => launched,
             Err(error) => {
                 self.give_up(name, group, slot);
-                return Err(busy(error));
+                return Err(error);
             }
         };
         let record = BodyRecord {
@@ -173,6 +176,17 @@ impl Inner {
             base: slot.as_ref().map(crate::slots::Slot::base),
         };
         Ok((record, slot))
+    }
+
+    /// Has the walls built by whoever builds those of the tier.
+    async fn raise_walls(&self, tier: Tier, launch: Launch) -> Result<Launched, SandboxError> {
+        match self.builders.of(tier).map_err(busy)? {
+            Builder::Launcher => self.spawner.launch(launch).await.map_err(busy),
+            Builder::Runtime { runtime, program, platform } => {
+                let hosted = oci::hosted(launch, runtime, &program, platform).map_err(busy)?;
+                self.spawner.host(&hosted).await.map_err(busy)
+            }
+        }
     }
 
     fn layers(&self, stack: &Stack) -> Result<Vec<String>, SandboxError> {

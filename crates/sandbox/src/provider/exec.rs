@@ -17,9 +17,6 @@ use crate::{
 /// How long after its limit a command may take to be ended before its guest counts as lost.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How many answers are remembered; the oldest go first.
-const ANSWERS: usize = 1_024;
-
 /// Where programs are looked for, where neither the image nor the caller says.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -53,11 +50,8 @@ impl Inner {
             }
         };
         let finished = finished(&body, &ended);
-        let mut entry = sandbox.lock();
-        if entry.answers.len() >= ANSWERS {
-            entry.answers.pop_first();
-        }
-        entry.answers.insert(name.clone(), finished.clone());
+        body.ended(channel.id());
+        sandbox.lock().answers.add(name.clone(), finished.clone());
         Ok(finished)
     }
 

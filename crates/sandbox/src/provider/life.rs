@@ -93,7 +93,7 @@ impl Inner {
             entry.record.state = State::Resting;
             entry.record.body = None;
             entry.record.used_at = self.now();
-            entry.record.answers = entry.answers.clone();
+            entry.record.answers = entry.answers.all();
             body
         };
         body.kill().map_err(busy)?;
@@ -196,7 +196,7 @@ impl Inner {
             entry.body = None;
             entry.record.state = State::Resting;
             entry.record.body = None;
-            entry.record.answers = entry.answers.clone();
+            entry.record.answers = entry.answers.all();
             if let Err(error) = self.records.write(&entry.record) {
                 tracing::warn!(sandbox = %sandbox.id, %error, "a record is not written");
             }

@@ -1,5 +1,7 @@
 //! Reads counters, and bills owners.
 
+use std::sync::Arc;
+
 use contracts::sandbox::{Image, Owner, Reading, SandboxError};
 use domain::{cost::Cost, id::SandboxId, time::Timestamp};
 use images::{
@@ -86,7 +88,12 @@ impl Inner {
         Ok(shown.collect())
     }
 
-    pub(super) async fn prune_images(&self, keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
+    pub(super) async fn prune_images(
+        self: &Arc<Self>,
+        keep_bytes: u64,
+    ) -> Result<Vec<Image>, SandboxError> {
+        // Members that wait for somebody do not keep an image.
+        self.drain_pool(self.now(), |stack| stack.image.is_some());
         let removed = self.images.prune(keep_bytes, &self.in_use()).map_err(busy)?;
         for (built, _) in &removed {
             for layer in &built.layers {

@@ -43,9 +43,11 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    answers::Answers,
     body::Body,
     control_groups::ControlGroups,
     meter::{Ledger, Meter},
+    oci::Builders,
     record::{Gone, Record, Records},
     repositories::Mirrors,
     settings::Settings,
@@ -71,6 +73,7 @@ pub(crate) struct Inner {
     identity: Identity,
     pub(crate) capabilities: Capabilities,
     spawner: Spawner,
+    builders: Builders,
     slots: Slots,
     groups: ControlGroups,
     pub(crate) disks: Disks,
@@ -107,7 +110,7 @@ struct Sandbox {
 struct Entry {
     record: Record,
     body: Option<Arc<Body>>,
-    answers: BTreeMap<CommandName, Finished>,
+    answers: Answers,
     meter: Meter,
     sampled_at: Timestamp,
     /// Whether it used the CPU between the last two samples.

@@ -178,12 +178,18 @@ impl Inner {
         sandbox.body()
     }
 
-    /// Notices when its first process ends without being asked to.
+    /// Notices when its first process ends without being asked to, or does not answer any more.
     pub(super) fn watch(self: &Arc<Self>, sandbox: &Arc<Sandbox>, body: &Arc<Body>) {
         let (inner, sandbox, body) = (Arc::clone(self), Arc::clone(sandbox), Arc::clone(body));
         self.work.spawn(async move {
             tokio::select! {
                 () = body.death() => inner.died(&sandbox, &body).await,
+                () = silence(&sandbox, &body) => {
+                    sandbox.lock().ending = Some("its guest does not answer");
+                    let _ = body.kill();
+                    body.death().await;
+                    inner.died(&sandbox, &body).await;
+                }
                 () = inner.stop.cancelled() => body.link.close(),
             }
         });
@@ -216,7 +222,7 @@ impl Inner {
 
 impl Sandbox {
     pub(super) fn new(record: Record, body: Option<Arc<Body>>, meter: Meter) -> Self {
-        let answers = record.answers.clone();
+        let answers = record.answers.clone().into();
         let sampled_at = record.used_at;
         Self {
             id: record.spec.id,
@@ -234,6 +240,25 @@ impl Sandbox {
         }
     }
 }
+
+/// Returns when the guest of an open sandbox has not answered several times in a row.
+async fn silence(sandbox: &Sandbox, body: &Body) {
+    let mut beat = tokio::time::interval(HEARTBEAT);
+    beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut missed = 0;
+    while missed < MISSED {
+        beat.tick().await;
+        // What is frozen has nothing to say.
+        let open = sandbox.lock().record.state == State::Open;
+        missed = if !open || body.link.ping().await.is_ok() { 0 } else { missed + 1 };
+    }
+}
+
+/// How often a guest is asked whether it is there.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+
+/// How often in a row it may say nothing: a machine under load is slow, not dead.
+const MISSED: u32 = 4;
 
 /// How long a first process may take to end after it was killed.
 pub(super) const DEATH: Duration = Duration::from_secs(10);

@@ -29,6 +29,7 @@ use crate::{
     body::{Body, BodyError},
     control_groups::{Ability, ControlGroups},
     meter::{Ledger, Meter},
+    oci::{Builders, Platform, Runtime},
     record::{BodyRecord, Gone, Record, Records},
     repositories::{FetchLimits, Mirrors},
     settings::Settings,
@@ -75,6 +76,7 @@ impl Provider {
                 weaker: Vec::new(),
             },
             spawner: Spawner::new()?,
+            builders: Builders::new(settings.walls),
             slots: Slots::default(),
             groups: control_groups(&settings.data)?,
             images: Images::open(&settings.data.join("images"), disks.clone())
@@ -285,11 +287,14 @@ impl Inner {
         weaker.extend(self.disks.weaker());
         let (mut tiers, mut missing) = (Vec::new(), BTreeMap::new());
         let stack = self.stacks.bare(self);
-        for tier in [Tier::Verified, Tier::Standard] {
-            let tried = match self.try_tier(tier, &stack).await {
-                Ok(()) => Ok(()),
-                // Once more: what went wrong may have had nothing to do with the tier.
-                Err(_) => self.try_tier(tier, &stack).await,
+        for tier in [Tier::Verified, Tier::Standard, Tier::Untrusted] {
+            let tried = match self.builders.runtime(tier) {
+                None => match self.try_tier(tier, Compute::LEAST, &stack).await {
+                    Ok(()) => Ok(()),
+                    // Once more: what went wrong may have had nothing to do with the tier.
+                    Err(_) => self.try_tier(tier, Compute::LEAST, &stack).await,
+                },
+                Some(runtime) => self.try_runtime(runtime, tier, &stack).await,
             };
             match tried {
                 Ok(()) => tiers.push(tier),
@@ -299,7 +304,7 @@ impl Inner {
         Capabilities { tiers, missing, weaker }
     }
 
-    /// The standard tier promises limits (SB3), so it needs them.
+    /// The standard tier and those above promise limits (SB3), so they need them.
     fn limits_hold(&self) -> Result<(), String> {
         let abilities = self.groups.abilities();
         for ability in [&abilities.cpu, &abilities.memory, &abilities.pids] {
@@ -310,17 +315,46 @@ impl Inner {
         Ok(())
     }
 
-    async fn try_tier(
+    /// A tier that a runtime builds.
+    async fn try_runtime(
         self: &Arc<Self>,
+        runtime: Runtime,
         tier: Tier,
         stack: &Result<Stack, String>,
     ) -> Result<(), String> {
-        if tier == Tier::Standard {
-            self.limits_hold()?;
+        if self.identity == Identity::Ordinary {
+            return Err(format!("it needs `{}`, and that a server of root", runtime.program()));
+        }
+        // A runtime with a hundredth of a processor would not be up in a minute.
+        let compute = Compute::default();
+        match runtime {
+            Runtime::Runc => self.try_tier(tier, compute, stack).await,
+            Runtime::Runsc => {
+                let mut reasons = Vec::new();
+                for platform in Platform::ALL {
+                    self.builders.choose(platform);
+                    match self.try_tier(tier, compute, stack).await {
+                        Ok(()) => return Ok(()),
+                        Err(reason) => reasons.push(reason),
+                    }
+                }
+                Err(reasons.join("; "))
+            }
+        }
+    }
+
+    async fn try_tier(
+        self: &Arc<Self>,
+        tier: Tier,
+        compute: Compute,
+        stack: &Result<Stack, String>,
+    ) -> Result<(), String> {
+        match tier {
+            Tier::Verified => {}
+            Tier::Standard | Tier::Untrusted => self.limits_hold()?,
         }
         let stack = stack.as_ref().map_err(Clone::clone)?;
-        let least = Compute::LEAST;
-        let made = self.boot(stack, tier, &least, Disk::New).await;
+        let made = self.boot(stack, tier, &compute, Disk::New).await;
         let booted = made.map_err(|error| error.to_string())?;
         let body = booted.body;
         let _ = body.kill();

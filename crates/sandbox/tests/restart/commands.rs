@@ -93,7 +93,7 @@ async fn a_command_that_ended_gives_its_first_answer_to_the_next_server() {
 async fn commands_of_one_sandbox_are_found_again_side_by_side() {
     let mut house = House::new().await;
     let id = house.open(1).await;
-    let names: Vec<_> = (0..8).map(|number| CommandName::new(format!("n{number}"))).collect();
+    let names = ["one", "two", "three", "four"].map(CommandName::new);
     let script = |name: &CommandName| {
         format!("echo x >> {name}; echo {name}; while test ! -e go; do sleep 0.05; done; exit 5")
     };
@@ -101,16 +101,13 @@ async fn commands_of_one_sandbox_are_found_again_side_by_side() {
         (house, _) = begin_and_leave(house, id, name, &script(name), 3).await;
     }
     house.says(id, "touch go").await;
-    let house = &house;
-    let all = names.iter().map(|name| async move {
+    let again = async |name: &CommandName| {
         let said = house.run_as(id, name, &script(name)).await.unwrap();
         assert_eq!(said.finished.ending, Ended::Exited(5));
         assert_eq!(said.out, format!("{name}\n"));
         assert_eq!(house.says(id, &format!("cat {name}")).await, "x\n", "{name} ran once");
-    });
-    let mut waiting = tokio::task::JoinSet::new();
-    drop(waiting.join_next().await);
-    for one in all {
-        one.await;
-    }
+    };
+    let [one, two, three, four] = &names;
+    tokio::join!(again(one), again(two), again(three), again(four));
+    house.end().await;
 }

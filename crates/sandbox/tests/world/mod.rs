@@ -14,7 +14,7 @@ use contracts::{
     clock::{Clock as _, SystemClock},
     ids::IdSource,
 };
-use sandbox::{PoolSettings, Provider, Retention, Settings};
+use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
 
 /// Enough for a test, and little enough for any machine.
 const DISK_BYTES: u64 = 2 << 30;
@@ -41,6 +41,7 @@ pub fn settings(at: &Path) -> Settings {
         disk_bytes: DISK_BYTES,
         retention: Retention::default(),
         pool: PoolSettings { most_of_a_kind: 0, ..PoolSettings::default() },
+        walls: Walls::ByTier,
         clock: Arc::new(|| SystemClock.now()),
         ids: Arc::new(Counted(AtomicU64::new(0))),
     }
@@ -53,8 +54,13 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
+        Self::with_walls(Walls::ByTier).await
+    }
+
+    pub async fn with_walls(walls: Walls) -> Self {
         let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
-        let provider = Provider::start(settings(at.path())).await.unwrap();
+        let settings = Settings { walls, ..settings(at.path()) };
+        let provider = Provider::start(settings).await.unwrap();
         Self { provider, at }
     }
 

@@ -18,7 +18,7 @@ mod refusals;
 mod resting;
 mod stage;
 
-use domain::id::SandboxId;
+use domain::{agent::Tier, id::SandboxId};
 
 use super::{Broken, Kept};
 use crate::sandbox::Sandboxes;
@@ -37,7 +37,17 @@ pub async fn kept(
     first: SandboxId,
     image: &str,
 ) -> Result<Report, Broken> {
-    let stage = Stage::new(sandboxes, first, image);
+    kept_on(sandboxes, first, image, common_tier(sandboxes)).await
+}
+
+/// The same, on another tier.
+pub async fn kept_on(
+    sandboxes: &impl Sandboxes,
+    first: SandboxId,
+    image: &str,
+    tier: Tier,
+) -> Result<Report, Broken> {
+    let stage = Stage::new(sandboxes, first, image, tier);
     let played = play_all(&stage).await;
     stage.clear().await;
     played
@@ -45,13 +55,20 @@ pub async fn kept(
 
 /// The same for sandboxes that only play a script.
 pub async fn kept_by_scripts(sandboxes: &impl Sandboxes, first: SandboxId, image: &str) -> Kept {
-    let stage = Stage::new(sandboxes, first, image);
+    let stage = Stage::new(sandboxes, first, image, common_tier(sandboxes));
     let mut played = play_script(&stage).await;
     if played.is_ok() {
         played = freezing::a_frozen_sandbox_is_listed_as_such(&stage).await;
     }
     stage.clear().await;
     played
+}
+
+/// The strictest of those that every host may have; a host that has none breaks the first promise.
+fn common_tier(sandboxes: &impl Sandboxes) -> Tier {
+    let tiers = sandboxes.capabilities().tiers;
+    let tier = [Tier::Standard, Tier::Verified].into_iter().find(|tier| tiers.contains(tier));
+    tier.unwrap_or(Tier::Standard)
 }
 
 async fn play_script(stage: &Stage<'_, impl Sandboxes>) -> Kept {

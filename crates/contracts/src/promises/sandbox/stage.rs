@@ -47,16 +47,13 @@ impl Said {
 }
 
 impl<'s, S: Sandboxes> Stage<'s, S> {
-    pub(super) fn new(sandboxes: &'s S, first: SandboxId, image: &str) -> Self {
-        // The strictest of those that every host may have; a host that has none breaks the first promise.
-        let tiers = sandboxes.capabilities().tiers;
-        let tier = [Tier::Standard, Tier::Verified].into_iter().find(|tier| tiers.contains(tier));
+    pub(super) fn new(sandboxes: &'s S, first: SandboxId, image: &str, tier: Tier) -> Self {
         Self {
             sandboxes,
             first,
             image: image.to_owned(),
             owner: Owner::Task(TASK),
-            tier: tier.unwrap_or(Tier::Standard),
+            tier,
             commands: AtomicU64::new(0),
             used: AtomicU64::new(0),
         }

@@ -45,7 +45,6 @@ pub(crate) fn measure(
         data: data::measure(&directory, &mounts),
         configuration: configured.map(|it| it.configuration),
         programs: programs::measure(environment.path.as_deref()),
-        subordinate_uids: programs::subordinate_uids(account),
     })
 }
 

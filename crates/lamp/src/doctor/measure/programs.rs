@@ -8,14 +8,10 @@ use std::{
     process::Command,
 };
 
-use super::{
-    super::{
-        brief,
-        host::{Found, Program},
-    },
-    read,
+use super::super::{
+    brief,
+    host::{Found, Program},
 };
-use crate::data_directory::Account;
 
 pub(crate) fn measure(path: Option<&OsStr>) -> BTreeMap<Program, Found> {
     Program::ALL.into_iter().map(|program| (program, look_for(program, path))).collect()
@@ -24,8 +20,8 @@ pub(crate) fn measure(path: Option<&OsStr>) -> BTreeMap<Program, Found> {
 fn look_for(program: Program, path: Option<&OsStr>) -> Found {
     let Some(file) = on_path(program.name(), path) else { return Found::Nowhere };
     match program {
-        // It knows no `--version`.
-        Program::Newuidmap => Found::There { path: file },
+        // Where it is tells enough; running it is not for a look around.
+        Program::MkfsBtrfs => Found::There { path: file },
         Program::Git | Program::Runsc | Program::Postgres | Program::Runc | Program::Bwrap => {
             ask(file)
         }
@@ -62,44 +58,9 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// The range of `/etc/subuid` for this account: `100000-165535`.
-pub(crate) fn subordinate_uids(account: Account) -> Option<String> {
-    let Account::Ordinary { uid } = account else { return None };
-    let passwd = read("/etc/passwd").unwrap_or_default();
-    range_of(&read("/etc/subuid")?, &passwd, uid)
-}
-
-fn range_of(subuid: &str, passwd: &str, uid: u32) -> Option<String> {
-    let uid = uid.to_string();
-    let named = passwd.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == uid).then_some(name)
-    });
-    subuid.lines().find_map(|line| {
-        let (owner, range) = line.split_once(':')?;
-        if owner != uid && Some(owner) != named {
-            return None;
-        }
-        let (first, count) = range.split_once(':')?;
-        let (first, count): (u64, u64) = (first.parse().ok()?, count.trim().parse().ok()?);
-        let last = first.checked_add(count)?.checked_sub(1)?;
-        Some(format!("{first}-{last}"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_range_belongs_to_a_name_or_a_number() {
-        let passwd = "root:x:0:0::/:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\n";
-        let subuid = "bob:1:2\nann:100000:65536\n1001:200000:10\nbroken:x:y\n";
-        assert_eq!(range_of(subuid, passwd, 1000).as_deref(), Some("100000-165535"));
-        assert_eq!(range_of(subuid, passwd, 1001).as_deref(), Some("200000-200009"));
-        assert_eq!(range_of(subuid, passwd, 1002), None);
-    }
 
     #[test]
     fn only_absolute_places_are_searched() {

@@ -155,6 +155,7 @@ impl Sandboxes for ScriptedSandboxes {
                         return Ok(Finished { ending, cut: Cut::Whole, cost: Cost::ZERO });
                     }
                     Input::Resize(_) => {}
+                    Input::End => break,
                 }
             }
         } else {

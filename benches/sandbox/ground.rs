@@ -1,0 +1,189 @@
+//! A provider in this process, with everything switched on that a real one has.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use anyhow::{Context as _, ensure};
+use contracts::{
+    clock::{Clock as _, SystemClock},
+    ids::IdSource,
+    sandbox::{
+        Checkout, CommandName, Compute, Ended, Exec, Output, Owner, Sandboxes as _, Spec, Streams, Use,
+        User,
+    },
+};
+use domain::{agent::Tier, id::SandboxId};
+use fs_err as fs;
+use sandbox::{PoolSettings, Provider, Retention, Settings};
+use tokio::sync::mpsc;
+
+/// Room for the image with its 50,000 files, and for a thousand disks that hold nothing.
+const DISK_BYTES: u64 = 2 << 30;
+
+/// How long what was destroyed may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone)]
+pub struct Ground {
+    pub provider: Provider,
+    pub data: PathBuf,
+    run: PathBuf,
+    numbers: Arc<Numbers>,
+}
+
+/// What a sandbox is opened on.
+#[derive(Debug, Clone)]
+pub struct Base {
+    pub image: String,
+    pub sources: Vec<Checkout>,
+}
+
+impl Base {
+    pub fn host() -> Self {
+        Self { image: "host".to_owned(), sources: Vec::new() }
+    }
+}
+
+#[derive(Debug)]
+struct Numbers(AtomicU64);
+
+impl IdSource for Numbers {
+    fn next(&self) -> u128 {
+        let now = u128::from(SystemClock.now().as_millis().unsigned_abs());
+        (now << 64) | u128::from(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Ground {
+    /// A provider called `name` with at most `waiting` computers of a kind that wait. What a run before this one left is found
+    /// again, because the place is the same, and cleared away.
+    pub async fn new(disk: &Path, name: &str, waiting: u32) -> anyhow::Result<Self> {
+        let data = disk.join(format!("sandboxes-{name}"));
+        let run = std::env::temp_dir().join(format!("lamp-bench-{name}"));
+        let numbers = Arc::new(Numbers(AtomicU64::new(0)));
+        let settings = Settings {
+            data: data.clone(),
+            run: run.clone(),
+            toolchains: Vec::new(),
+            disk_bytes: DISK_BYTES,
+            retention: Retention::default(),
+            pool: PoolSettings { most_of_a_kind: waiting, ..PoolSettings::default() },
+            clock: Arc::new(|| SystemClock.now()),
+            ids: Arc::clone(&numbers) as Arc<dyn IdSource>,
+        };
+        let provider = Provider::start(settings).await?;
+        let left = provider.list().await?;
+        for sandbox in left {
+            provider.destroy(sandbox.id).await?;
+        }
+        Ok(Self { provider, data, run, numbers })
+    }
+
+    /// Lets go of everything, and leaves nothing.
+    pub async fn close(self) -> anyhow::Result<()> {
+        let Self { provider, data, run, .. } = self;
+        provider.close().await?;
+        fs::remove_dir_all(data)?;
+        fs::remove_dir_all(run)?;
+        Ok(())
+    }
+
+    /// What to open, with every limit set.
+    pub fn spec(&self, base: &Base) -> Spec {
+        Spec {
+            id: SandboxId::from_u128(self.numbers.next()),
+            name: None,
+            owner: Owner::Person("bench".to_owned()),
+            purpose: Use::Person,
+            image: base.image.clone(),
+            tier: Tier::Standard,
+            compute: Compute { memory_mib: 1_024, disk_mib: 512, processes: 512, ..Compute::default() },
+            sources: base.sources.clone(),
+            hooks: contracts::sandbox::Hooks::default(),
+            conditions: None,
+        }
+    }
+
+    pub async fn open(&self, base: &Base) -> anyhow::Result<SandboxId> {
+        let spec = self.spec(base);
+        self.provider.open(&spec).await?;
+        Ok(spec.id)
+    }
+
+    /// Runs a command as the agent, and returns what it wrote. Fails where it does not succeed.
+    pub async fn exec(&self, id: SandboxId, argv: &[&str], directory: &str) -> anyhow::Result<Vec<u8>> {
+        let name = CommandName::new(self.numbers.next().to_string());
+        let command = Exec {
+            argv: argv.iter().map(|&word| word.to_owned()).collect(),
+            environment: std::collections::BTreeMap::new(),
+            directory: directory.to_owned(),
+            user: User::Agent,
+            terminal: None,
+            limit: PATIENCE,
+            output_limit: 1 << 20,
+        };
+        let (end_of_input, input) = mpsc::channel(1);
+        drop(end_of_input);
+        let (output, mut written) = mpsc::channel(8);
+        let streams = Streams { input, output };
+        let reading = async {
+            let mut all = Vec::new();
+            while let Some(Output::Out(bytes) | Output::Error(bytes)) = written.recv().await {
+                all.extend(bytes);
+            }
+            all
+        };
+        let running = self.provider.exec(id, &name, &command, streams);
+        let (finished, written) = tokio::join!(running, reading);
+        let finished = finished?;
+        let said = || String::from_utf8_lossy(&written).into_owned();
+        ensure!(finished.ending == Ended::Exited(0), "{argv:?}: {:?}: {}", finished.ending, said());
+        Ok(written)
+    }
+
+    pub async fn destroy(&self, id: SandboxId) -> anyhow::Result<()> {
+        Ok(self.provider.destroy(id).await?)
+    }
+
+    /// Waits until nothing is left of what was destroyed: disks go last.
+    pub async fn until_disks(&self, left: usize) -> anyhow::Result<()> {
+        let end = SystemClock.now() + PATIENCE;
+        while self.disks()? > left {
+            ensure!(SystemClock.now() < end, "{} disks are left, and {left} should be", self.disks()?);
+            rest(Duration::from_millis(2)).await;
+        }
+        Ok(())
+    }
+
+    /// How many writable disks there are.
+    pub fn disks(&self) -> anyhow::Result<usize> {
+        let disks = self.data.join("disks");
+        let places = [disks.join("pool/disks"), disks.join("plain/disks")];
+        let place = places.into_iter().find(|place| place.is_dir());
+        Ok(fs::read_dir(place.context("where are the disks?")?)?.count())
+    }
+
+    /// The first process of a sandbox, as the host sees it.
+    pub fn first_process(&self, id: SandboxId) -> anyhow::Result<u32> {
+        let record = fs::read_to_string(self.data.join(format!("records/{id}.json")))?;
+        let (_, after) = record.split_once("\"pid\":").context("a record without a process")?;
+        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+        Ok(digits.parse()?)
+    }
+
+    /// The sockets of guests that are there.
+    pub fn sockets(&self) -> anyhow::Result<usize> {
+        Ok(fs::read_dir(&self.run)?.count())
+    }
+}
+
+/// Lets a moment pass.
+pub async fn rest(time: Duration) {
+    SystemClock.sleep_until(SystemClock.now() + time).await;
+}

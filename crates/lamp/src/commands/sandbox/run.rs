@@ -1,0 +1,85 @@
+//! `lamp sandbox run`: a sandbox for one command.
+
+use std::io::Write;
+
+use contracts::ids::IdSource as _;
+use domain::id::SandboxId;
+use tokio::signal::unix::{SignalKind, signal};
+use wire::{client::Client, exec::Ending, sandbox::CreateSandbox};
+
+use super::{
+    exec::{self, Ran},
+    wishes::{CommandFlags, MakeFlags},
+};
+use crate::{exit::Exit, format::FormatFlag, ids::SystemIds, remote::Explained as _, session};
+
+/// Run a command in a fresh sandbox, and delete it
+///
+/// Made, used and deleted, also on Ctrl-C. Ends as `lamp sandbox exec` does. A sandbox has no network.
+#[derive(Debug, clap::Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    make: MakeFlags,
+
+    #[command(flatten)]
+    flags: CommandFlags,
+
+    #[command(flatten)]
+    format: FormatFlag,
+
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    command: Vec<String>,
+}
+
+impl Run {
+    pub(super) async fn run(
+        &self,
+        client: &Client,
+        out: &mut impl Write,
+        err: &mut impl Write,
+    ) -> anyhow::Result<Exit> {
+        // Named by us, so that it can be deleted even if its making was interrupted.
+        let id = SandboxId::from_u128(SystemIds.next()).to_string();
+        let ran = self.make_and_run(client, &id, out, err).await;
+        let deleted = client.delete(&id).await.explained();
+        let exit = ran?;
+        deleted?;
+        Ok(exit)
+    }
+
+    async fn make_and_run(
+        &self,
+        client: &Client,
+        id: &str,
+        out: &mut impl Write,
+        err: &mut impl Write,
+    ) -> anyhow::Result<Exit> {
+        let wish = CreateSandbox { id: Some(id.to_owned()), ..self.make.wish() };
+        let (mut interrupt, mut terminate) =
+            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let made = tokio::select! {
+            made = client.create(&wish) => made.explained()?,
+            _ = interrupt.recv() => return Ok(Exit::Command(130)),
+            _ = terminate.recv() => return Ok(Exit::Command(143)),
+        };
+        let start = self.flags.start(&self.command);
+        let finished = match exec::run(client, id, start, self.format.format(), out, err).await? {
+            Ran::Missing(exit) => return Ok(exit),
+            Ran::Ended(finished) => finished,
+        };
+        exec::tell(&finished, Some(made.compute.memory_mib), err)?;
+        let may_be_the_network = match finished.ending {
+            Ending::Exited { code } => code != 0,
+            Ending::TimedOut {} => true,
+            Ending::Killed { .. } | Ending::OutOfMemory { .. } => false,
+        };
+        if may_be_the_network {
+            writeln!(
+                err,
+                "note: a sandbox has no network unless a policy gives it egress, and nothing gives it yet."
+            )?;
+        }
+        Ok(session::exit(&finished))
+    }
+}

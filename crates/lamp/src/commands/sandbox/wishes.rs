@@ -1,0 +1,151 @@
+//! What to make and what to run, as flags that several commands share.
+
+use std::collections::BTreeMap;
+
+use wire::{
+    exec::{StartExec, User},
+    sandbox::{ComputeWish, CreateSandbox, Repository, Tier},
+};
+
+use crate::amount::{Cores, Size, Time};
+
+/// What a sandbox is made of, and how much it may use.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct MakeFlags {
+    /// What it starts from: `host`, `dir:PATH`, `tar:PATH`, `oci:REFERENCE` or `image:KEY`
+    #[arg(long, value_name = "IMAGE", default_value = "host")]
+    base: String,
+
+    /// How strongly it is isolated: `verified`, `standard` or `untrusted`
+    #[arg(long, value_name = "TIER", default_value = "standard", value_parser = tier)]
+    tier: Tier,
+
+    /// A repository to bring in, found at `/workspace/` and the last word of its name; may be repeated
+    #[arg(long = "repository", value_name = "NAME=URL[#REVISION]", value_parser = repository)]
+    repositories: Vec<Repository>,
+
+    #[command(flatten)]
+    compute: ComputeFlags,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct ComputeFlags {
+    /// Cores, such as `2` or `0.5`
+    #[arg(long, value_name = "CORES")]
+    cpu: Option<Cores>,
+
+    /// Memory, such as `8GiB`
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+
+    /// Disk, such as `20GiB`
+    #[arg(long, value_name = "SIZE")]
+    disk: Option<Size>,
+
+    /// How many processes at once
+    #[arg(long, value_name = "NUMBER")]
+    processes: Option<u32>,
+
+    /// How long it may live while it is open, such as `2h`
+    #[arg(long, value_name = "TIME")]
+    lifetime: Option<Time>,
+}
+
+impl ComputeFlags {
+    pub(super) fn wish(&self) -> ComputeWish {
+        ComputeWish {
+            cpu_millis: self.cpu.map(|cores| cores.0),
+            memory_mib: self.memory.map(Size::mib),
+            disk_mib: self.disk.map(Size::mib),
+            processes: self.processes,
+            lifetime_seconds: self.lifetime.map(|time| time.0.as_secs()),
+        }
+    }
+}
+
+impl MakeFlags {
+    pub(super) fn wish(&self) -> CreateSandbox {
+        CreateSandbox {
+            image: Some(self.base.clone()),
+            tier: self.tier,
+            compute: self.compute.wish(),
+            repositories: self.repositories.clone(),
+            ..CreateSandbox::default()
+        }
+    }
+}
+
+fn tier(text: &str) -> Result<Tier, String> {
+    match text {
+        "verified" => Ok(Tier::Verified),
+        "standard" => Ok(Tier::Standard),
+        "untrusted" => Ok(Tier::Untrusted),
+        other => {
+            Err(format!("`{other}` is not a tier: write `verified`, `standard` or `untrusted`"))
+        }
+    }
+}
+
+/// `acme/web=https://example.com/acme/web#main`
+fn repository(text: &str) -> Result<Repository, String> {
+    let wrong = || format!("`{text}` is not a repository: write `NAME=URL` or `NAME=URL#REVISION`");
+    let (name, address) = text.split_once('=').ok_or_else(wrong)?;
+    let (url, revision) = match address.split_once('#') {
+        Some((url, revision)) => (url, Some(revision.to_owned())),
+        None => (address, None),
+    };
+    if name.is_empty() || url.is_empty() {
+        return Err(wrong());
+    }
+    Ok(Repository { name: name.to_owned(), url: url.to_owned(), revision })
+}
+
+/// How a command is run.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct CommandFlags {
+    /// Set a variable of its environment, as `NAME=VALUE`; may be repeated
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    environment: Vec<(String, String)>,
+
+    /// Where it runs [default: the home of its user]
+    #[arg(long, value_name = "DIR")]
+    workdir: Option<String>,
+
+    /// Who runs it: `agent`, or `root` of the sandbox's own files
+    #[arg(long, value_name = "USER", default_value = "agent", value_parser = user)]
+    user: User,
+
+    /// End it, with all that it started, after this time, such as `10m`
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<Time>,
+}
+
+impl CommandFlags {
+    pub(super) fn start(&self, argv: &[String]) -> StartExec {
+        StartExec {
+            argv: argv.to_vec(),
+            environment: BTreeMap::from_iter(self.environment.clone()),
+            directory: self.workdir.clone(),
+            user: self.user,
+            limit_millis: self
+                .timeout
+                .map(|time| u64::try_from(time.0.as_millis()).unwrap_or(u64::MAX)),
+            ..StartExec::default()
+        }
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        Some(_) | None => Err(format!("`{text}` is not a variable: write `NAME=VALUE`")),
+    }
+}
+
+pub(super) fn user(text: &str) -> Result<User, String> {
+    match text {
+        "agent" => Ok(User::Agent),
+        "root" => Ok(User::Root),
+        other => Err(format!("`{other}` is not a user of a sandbox: write `agent` or `root`")),
+    }
+}

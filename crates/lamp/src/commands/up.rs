@@ -1,0 +1,168 @@
+//! `lamp up`: the server.
+
+use std::{io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use contracts::{clock::SystemClock, sandbox::Sandboxes};
+use gateway::{Door, Token};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    data_directory::Account,
+    environment::Environment,
+    exit::Exit,
+    ids::SystemIds,
+    kept::KeptFlags,
+    provider::{self, Mirrored},
+    report::Hint,
+    run_directory, token,
+};
+
+/// How long calls that are under way may take to end, once the server is told to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Start the server
+///
+/// Serves the API on a unix socket, and on the loopback to those who show the token. Runs until Ctrl-C or
+/// SIGTERM. Sandboxes live on without it, and are found again at the next start.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Up {
+    #[command(flatten)]
+    kept: KeptFlags,
+
+    /// The address on the loopback to serve
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7180")]
+    listen: SocketAddr,
+
+    /// The directory for sockets [default: `$XDG_RUNTIME_DIR/lamplighter`, or `/run/lamplighter` as root]
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
+
+    /// End every sandbox with the server, and leave nothing running or mounted
+    #[arg(long)]
+    temporary: bool,
+}
+
+impl Up {
+    pub(crate) fn run(
+        &self,
+        environment: &Environment,
+        out: &mut impl Write,
+    ) -> anyhow::Result<Exit> {
+        let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false);
+        // A test may have set one already.
+        drop(log.with_max_level(tracing::Level::INFO).try_init());
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.context("cannot start")?;
+        let served = runtime.block_on(self.serve(environment, out));
+        // Whatever still waits for a caller is let go.
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        served
+    }
+
+    async fn serve(&self, environment: &Environment, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let kept = self.kept.find(environment)?;
+        let data = kept.place.directory().to_owned();
+        let _lock = kept.place.lock().with_context(|| {
+            Hint::new("cannot start here", "name another place with `--data DIR`")
+        })?;
+        // The sandbox room keeps paths for longer than this process, so they are absolute.
+        let data = fs_err::canonicalize(&data)?;
+        let run = match &self.run {
+            Some(named) => std::path::absolute(named)?,
+            None => run_directory::usual(environment, Account::own(), &data),
+        };
+        run_directory::make(&run)?;
+        let socket = run.join(run_directory::SOCKET);
+        let unix = run_directory::bind(&socket).await?;
+        let loopback = self.bind().await?;
+        let address = loopback.local_addr()?;
+        let secret = token::read_or_make(&data)?;
+        let store = kept.open_or_make().await?;
+        let sandboxes = provider::start(&data, &run, &kept.household).await?;
+
+        writeln!(out, "Lamplighter {} is up.", env!("CARGO_PKG_VERSION"))?;
+        writeln!(out, "  socket  {}", socket.display())?;
+        writeln!(
+            out,
+            "  http    http://{address}, with the token in {}",
+            token::place(&data).display()
+        )?;
+        writeln!(out, "  data    {}", data.display())?;
+        tell_tiers(&sandboxes, out)?;
+        let lives_on = if self.temporary {
+            "Its sandboxes end with it."
+        } else {
+            "Sandboxes live on, and the next `lamp up` finds them."
+        };
+        writeln!(out, "Ctrl-C ends it. {lives_on}")?;
+        out.flush()?;
+
+        let door = Door {
+            sandboxes: Arc::new(sandboxes.clone()),
+            sources: Arc::new(Mirrored(sandboxes.clone())),
+            ids: Arc::new(SystemIds),
+            owner: "local".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let router = gateway::router(door);
+        let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
+        let owner = rustix::process::geteuid().as_raw();
+        let (tended, until) = (sandboxes.clone(), stop.clone());
+        servers.spawn(async move { tended.run(&SystemClock, until).await });
+        servers.spawn(gateway::serve_unix(unix, owner, router.clone(), stop.clone()));
+        servers.spawn(gateway::serve_loopback(loopback, Token::new(&secret), router, stop.clone()));
+        told_to_end().await?;
+        stop.cancel();
+        servers.close();
+        // A caller that does not hang up is hung up on.
+        drop(tokio::time::timeout(GRACE, servers.wait()).await);
+        if self.temporary {
+            sandboxes.close().await.context("cannot remove the sandboxes")?;
+        } else {
+            drop(tokio::time::timeout(GRACE, sandboxes.stop()).await);
+        }
+        store.close().await;
+        drop(fs_err::remove_file(&socket));
+        writeln!(out, "The server has ended.")?;
+        Ok(Exit::Done)
+    }
+
+    async fn bind(&self) -> anyhow::Result<TcpListener> {
+        let what = || format!("cannot serve {}", self.listen);
+        if !self.listen.ip().is_loopback() {
+            let hint = "there is no TLS yet: serve 127.0.0.1, and reach it over SSH from elsewhere";
+            return Err(
+                anyhow::anyhow!("it is not on the loopback").context(Hint::new(what(), hint))
+            );
+        }
+        TcpListener::bind(self.listen).await.with_context(|| {
+            Hint::new(what(), "choose another port with `--listen 127.0.0.1:PORT`")
+        })
+    }
+}
+
+fn tell_tiers(sandboxes: &impl Sandboxes, out: &mut impl Write) -> std::io::Result<()> {
+    let told = sandboxes.capabilities();
+    let names: Vec<String> = told.tiers.iter().map(ToString::to_string).collect();
+    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    writeln!(out, "  tiers   {names}")?;
+    for (tier, reason) in &told.missing {
+        writeln!(out, "          `{tier}` is missing: {reason}")?;
+    }
+    told.weaker.iter().try_for_each(|weaker| writeln!(out, "  note    {weaker}"))
+}
+
+async fn told_to_end() -> anyhow::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

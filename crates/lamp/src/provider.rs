@@ -1,0 +1,174 @@
+//! The sandboxes that `lamp up` serves.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use config::server::ServerFile;
+use contracts::{
+    clock::{Clock as _, SystemClock},
+    sandbox::{Checkout, SandboxError},
+};
+use domain::code::{Access, RepositoryName};
+use futures::future::BoxFuture;
+use gateway::SourceResolver;
+use images::base::host::HostView;
+use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
+use wire::sandbox::Repository;
+
+use crate::{ids::SystemIds, report::Hint};
+
+/// What this host has for sandboxes: `sandboxes` and `retention.sandboxes` of a `lamp.yaml`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Household {
+    /// The most that disks and images may use together. A new pool takes less where less is free.
+    disk_bytes: u64,
+    /// How many wait, booted, of one kind.
+    warm: u32,
+    /// How long one that hibernates is kept.
+    keep: Duration,
+    /// Absolute, with the key that names each.
+    toolchains: Vec<(String, PathBuf)>,
+}
+
+impl Household {
+    /// As the file at `path` has it. Relative directories stand beside it.
+    pub(crate) fn of(file: &ServerFile, path: &Path) -> anyhow::Result<Self> {
+        let beside = path.parent().unwrap_or(Path::new(""));
+        let toolchains = file.sandboxes.toolchains.iter().enumerate();
+        let toolchains = toolchains.map(|(index, named)| {
+            let key = format!("`sandboxes.toolchains[{index}]` of `{}`", path.display());
+            let directory = std::path::absolute(beside.join(named.as_str()));
+            directory.map(|directory| (key, directory)).context("cannot tell where we are")
+        });
+        let toolchains = toolchains.collect::<anyhow::Result<_>>()?;
+        Ok(Self { toolchains, ..Self::without_toolchains(file) })
+    }
+
+    fn without_toolchains(file: &ServerFile) -> Self {
+        Self {
+            disk_bytes: file.sandboxes.disk_budget.bytes(),
+            warm: file.sandboxes.warm.get(),
+            keep: file.retention.sandboxes.get(),
+            toolchains: Vec::new(),
+        }
+    }
+
+    /// The toolchains, if every one of them may be shown.
+    fn shown(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let checked = self.toolchains.iter().map(|(key, directory)| {
+            let view = HostView::of_this_host(std::slice::from_ref(directory));
+            match view {
+                Ok(_) => Ok(directory.clone()),
+                Err(error) => Err(anyhow::anyhow!(error.sentence()).context(Hint::new(
+                    format!("cannot use {key}"),
+                    "name the directory of the toolchain itself, or remove it from the list",
+                ))),
+            }
+        });
+        checked.collect()
+    }
+}
+
+impl Default for Household {
+    fn default() -> Self {
+        Self::without_toolchains(&ServerFile::default())
+    }
+}
+
+/// Starts them, and finds again those that a server before this one left running.
+pub(crate) async fn start(
+    data: &Path,
+    run: &Path,
+    household: &Household,
+) -> anyhow::Result<Provider> {
+    let pool = PoolSettings::default();
+    let settings = Settings {
+        data: data.join("sandboxes"),
+        run: run.join("sandboxes"),
+        toolchains: household.shown()?,
+        disk_bytes: household.disk_bytes,
+        retention: Retention { delete_after: household.keep, ..Retention::default() },
+        pool: PoolSettings {
+            most_of_a_kind: household.warm,
+            most: pool.most.max(household.warm),
+            ..pool
+        },
+        walls: Walls::ByTier,
+        clock: Arc::new(|| SystemClock.now()),
+        ids: Arc::new(SystemIds),
+    };
+    Provider::start(settings).await.with_context(|| {
+        Hint::new("cannot start the sandboxes", "run `lamp doctor` to see what this computer lacks")
+    })
+}
+
+/// Repositories by their addresses: mirrored on this host, and brought up to date whenever they are asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Mirrored(pub(crate) Provider);
+
+impl SourceResolver for Mirrored {
+    fn resolve<'a>(
+        &'a self,
+        wanted: &'a [Repository],
+    ) -> BoxFuture<'a, Result<Vec<Checkout>, SandboxError>> {
+        Box::pin(async move {
+            let mut checkouts = Vec::with_capacity(wanted.len());
+            for repository in wanted {
+                checkouts.push(self.bring_up_to_date(repository).await?);
+            }
+            Ok(checkouts)
+        })
+    }
+}
+
+impl Mirrored {
+    async fn bring_up_to_date(&self, wanted: &Repository) -> Result<Checkout, SandboxError> {
+        let failed =
+            |reason: String| SandboxError::Source { repository: wanted.name.clone(), reason };
+        let name: RepositoryName =
+            wanted.name.parse().map_err(|error| failed(format!("{error}")))?;
+        let mirrors = self.0.mirrors();
+        let fetched = async {
+            mirrors.register(&name, &wanted.url).await?;
+            mirrors.fetch(&name, None).await?;
+            mirrors.resolve(&name, wanted.revision.as_deref().unwrap_or("HEAD")).await
+        };
+        let commit = fetched.await.map_err(|error| failed(error.to_string()))?;
+        Ok(Checkout { repository: name, commit, access: Access::Write })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::{Checked, FileKind};
+
+    use super::*;
+
+    fn household(text: &str) -> Household {
+        let checked = config::check_as(FileKind::Server, "lamp.yaml", text).unwrap();
+        let Checked::Server(file) = checked else { panic!("{checked:?}") };
+        Household::of(&file, Path::new("/srv/lamp/lamp.yaml")).unwrap()
+    }
+
+    #[test]
+    fn a_file_without_the_keys_and_no_file_at_all_are_the_same() {
+        assert_eq!(household("version: 1\n"), Household::default());
+    }
+
+    #[test]
+    fn a_file_says_what_sandboxes_have_here() {
+        let told = household(
+            "version: 1\nretention: { sandboxes: 2d }\nsandboxes:\n  disk_budget: 10GiB\n  warm: 3\n  \
+             toolchains: [tools, ./more, /opt/sdk]\n",
+        );
+        let named = ["/srv/lamp/tools", "/srv/lamp/more", "/opt/sdk"].map(PathBuf::from);
+        let toolchains: Vec<_> = told.toolchains.iter().map(|(_, path)| path.clone()).collect();
+        assert_eq!(toolchains, named);
+        assert_eq!((told.disk_bytes, told.warm), (10 << 30, 3));
+        assert_eq!(told.keep, Duration::from_hours(48));
+    }
+}
