@@ -77,7 +77,9 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
             "--check" => misses = Misses::Fail,
             // A name alone says the same.
             "--only" => {}
-            "--rounds" => effort.rounds = arguments.next().context(USAGE)?.parse().context(USAGE)?,
+            "--rounds" => {
+                effort.rounds = arguments.next().context(USAGE)?.parse().context(USAGE)?
+            }
             "--disk" => effort.disk = arguments.next().context(USAGE)?.into(),
             name if MEASURES.contains(&name) => only = Some(name.to_owned()),
             sandbox::floor::CHILD => return Ok(Wanted::Floor),
@@ -90,11 +92,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
     Ok(Wanted::Measures { only, misses, effort })
 }
 
-async fn measure(
-    only: Option<&str>,
-    misses: &Misses,
-    effort: Effort,
-) -> anyhow::Result<ExitCode> {
+async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow::Result<ExitCode> {
     let Effort { rounds, disk } = effort;
     let mut bench = Bench { report: Report::default(), disk };
     bench.report.say(machine::header())?;

@@ -94,10 +94,13 @@ pub async fn private_kib(ground: &Ground) -> anyhow::Result<u64> {
     let mut kib = 0;
     for process in fs::read_dir("/proc")? {
         let pid = process?.file_name().to_string_lossy().into_owned();
-        if pid.starts_with(|c: char| c.is_ascii_digit()) && namespace(&pid).as_ref() == Some(&inside) {
+        if pid.starts_with(|c: char| c.is_ascii_digit())
+            && namespace(&pid).as_ref() == Some(&inside)
+        {
             let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
             let private = text.lines().filter(|line| line.starts_with("Private_"));
-            let sizes = private.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+            let sizes =
+                private.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
             kib += sizes.sum::<u64>();
         }
     }

@@ -14,13 +14,13 @@ use contracts::{
     clock::{Clock as _, SystemClock},
     ids::IdSource,
     sandbox::{
-        Checkout, CommandName, Compute, Ended, Exec, Output, Owner, Sandboxes as _, Spec, Streams, Use,
-        User,
+        Checkout, CommandName, Compute, Ended, Exec, Output, Owner, Sandboxes as _, Spec, Streams,
+        Use, User,
     },
 };
 use domain::{agent::Tier, id::SandboxId};
 use fs_err as fs;
-use sandbox::{PoolSettings, Provider, Retention, Settings};
+use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
 use tokio::sync::mpsc;
 
 /// Room for the image with its 50,000 files, and for a thousand disks that hold nothing.
@@ -74,6 +74,7 @@ impl Ground {
             disk_bytes: DISK_BYTES,
             retention: Retention::default(),
             pool: PoolSettings { most_of_a_kind: waiting, ..PoolSettings::default() },
+            walls: Walls::default(),
             clock: Arc::new(|| SystemClock.now()),
             ids: Arc::clone(&numbers) as Arc<dyn IdSource>,
         };
@@ -103,7 +104,12 @@ impl Ground {
             purpose: Use::Person,
             image: base.image.clone(),
             tier: Tier::Standard,
-            compute: Compute { memory_mib: 1_024, disk_mib: 512, processes: 512, ..Compute::default() },
+            compute: Compute {
+                memory_mib: 1_024,
+                disk_mib: 512,
+                processes: 512,
+                ..Compute::default()
+            },
             sources: base.sources.clone(),
             hooks: contracts::sandbox::Hooks::default(),
             conditions: None,
@@ -117,7 +123,12 @@ impl Ground {
     }
 
     /// Runs a command as the agent, and returns what it wrote. Fails where it does not succeed.
-    pub async fn exec(&self, id: SandboxId, argv: &[&str], directory: &str) -> anyhow::Result<Vec<u8>> {
+    pub async fn exec(
+        &self,
+        id: SandboxId,
+        argv: &[&str],
+        directory: &str,
+    ) -> anyhow::Result<Vec<u8>> {
         let name = CommandName::new(self.numbers.next().to_string());
         let command = Exec {
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
@@ -155,7 +166,11 @@ impl Ground {
     pub async fn until_disks(&self, left: usize) -> anyhow::Result<()> {
         let end = SystemClock.now() + PATIENCE;
         while self.disks()? > left {
-            ensure!(SystemClock.now() < end, "{} disks are left, and {left} should be", self.disks()?);
+            ensure!(
+                SystemClock.now() < end,
+                "{} disks are left, and {left} should be",
+                self.disks()?
+            );
             rest(Duration::from_millis(2)).await;
         }
         Ok(())

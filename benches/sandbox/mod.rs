@@ -44,7 +44,8 @@ const TIME: Duration = Duration::from_secs(4);
 const PARKED: usize = 1_000;
 
 pub async fn run(bench: &mut Bench, rounds: usize) -> anyhow::Result<()> {
-    let title = format!("Sandboxes: {rounds} rounds, everything in turn, limits and network namespace on");
+    let title =
+        format!("Sandboxes: {rounds} rounds, everything in turn, limits and network namespace on");
     bench.report.section(&title)?;
     let at = bench.directory()?;
     let disk = bench.disk.clone();

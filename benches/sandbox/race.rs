@@ -151,12 +151,18 @@ impl Race {
         if round.is_multiple_of(10) {
             trials.extend([Trial::HostStatus, Trial::InsideStatus]);
         }
-        let due = self.rivals.iter().enumerate().filter(|(_, rival)| round.is_multiple_of(rival.every));
+        let due =
+            self.rivals.iter().enumerate().filter(|(_, rival)| round.is_multiple_of(rival.every));
         trials.extend(due.map(|(place, _)| Trial::Rival(place)));
         trials
     }
 
-    async fn attempt(&mut self, trial: Trial, standing: &Standing, times: &mut Times) -> anyhow::Result<()> {
+    async fn attempt(
+        &mut self,
+        trial: Trial,
+        standing: &Standing,
+        times: &mut Times,
+    ) -> anyhow::Result<()> {
         match trial {
             Trial::Floor(way) => {
                 let took = tokio::task::block_in_place(|| self.floor.measure(way))?;
@@ -228,7 +234,11 @@ impl Race {
             let begun = Instant::now();
             let said = self.cold.exec(id, &["git", "status", "--porcelain"], INSIDE).await?;
             times.add(mark, begun.elapsed());
-            anyhow::ensure!(said.is_empty(), "the checkout is not clean: {}", String::from_utf8_lossy(&said));
+            anyhow::ensure!(
+                said.is_empty(),
+                "the checkout is not clean: {}",
+                String::from_utf8_lossy(&said)
+            );
         }
         self.cold.destroy(id).await
     }
@@ -245,7 +255,8 @@ fn base(on: On, image: &Base) -> Base {
 fn shuffle<T>(items: &mut [T], round: usize) {
     let mut state = round as u64 + 1;
     for last in (1..items.len()).rev() {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let other = usize::try_from(state >> 33).unwrap_or_default() % (last + 1);
         items.swap(last, other);
     }

@@ -75,7 +75,10 @@ fn import(bare: &Path) -> anyhow::Result<()> {
     command.arg("-C").arg(bare).args(["fast-import", "--quiet"]).stdin(Stdio::piped());
     let mut child = command.spawn().context("git")?;
     let mut stream = BufWriter::new(child.stdin.take().context("git takes no input")?);
-    writeln!(stream, "commit refs/heads/main\ncommitter Bench <bench@example.com> 1700000000 +0000")?;
+    writeln!(
+        stream,
+        "commit refs/heads/main\ncommitter Bench <bench@example.com> 1700000000 +0000"
+    )?;
     writeln!(stream, "data 5\nfirst")?;
     for number in 0..FILES {
         let text = content(number);
@@ -94,7 +97,9 @@ fn import(bare: &Path) -> anyhow::Result<()> {
 /// About as long as a source file is: 0.7 to 7 KiB.
 fn content(number: usize) -> String {
     let lines = 10 + number * 7 % 90;
-    (0..lines).map(|line| format!("pub const LINE_{line}_OF_{number}: usize = {line} * {number};\n")).collect()
+    (0..lines)
+        .map(|line| format!("pub const LINE_{line}_OF_{number}: usize = {line} * {number};\n"))
+        .collect()
 }
 
 fn git(at: &Path, arguments: &[&str]) -> anyhow::Result<()> {

@@ -11,6 +11,7 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 use fs_err as fs;
+use tempfile::TempDir;
 
 use super::{daemon::Daemon, floor::PROGRAM};
 
@@ -27,6 +28,7 @@ pub struct Rival {
     /// Kept for as long as it is measured, and gone with it.
     _daemon: Option<Daemon>,
     _hierarchy: Option<Mounted>,
+    _state: Option<TempDir>,
 }
 
 /// A rival that cannot be had, and why.
@@ -80,14 +82,25 @@ pub async fn all(at: &Path) -> anyhow::Result<(Vec<Rival>, Vec<Missing>)> {
 
 fn rival(name: &'static str, every: usize, lacks: &'static str, words: &[&str]) -> Rival {
     let words = words.iter().map(|&word| word.to_owned()).collect();
-    Rival { name, lacks, every, words, runs: 0, _daemon: None, _hierarchy: None }
+    Rival { name, lacks, every, words, runs: 0, _daemon: None, _hierarchy: None, _state: None }
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "all of them may be missing")]
 fn unshare() -> anyhow::Result<Rival> {
     let words = [
-        "unshare", "--fork", "--kill-child", "--pid", "--mount", "--mount-proc", "--net", "--ipc", "--uts",
-        "--cgroup", "--user", "--map-root-user", PROGRAM,
+        "unshare",
+        "--fork",
+        "--kill-child",
+        "--pid",
+        "--mount",
+        "--mount-proc",
+        "--net",
+        "--ipc",
+        "--uts",
+        "--cgroup",
+        "--user",
+        "--map-root-user",
+        PROGRAM,
     ];
     Ok(rival("unshare", 1, "namespaces alone: no root of its own, no limits, no filter", &words))
 }
@@ -95,9 +108,28 @@ fn unshare() -> anyhow::Result<Rival> {
 #[expect(clippy::unnecessary_wraps, reason = "all of them may be missing")]
 fn bubblewrap() -> anyhow::Result<Rival> {
     let words = [
-        "bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin",
-        "/bin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev",
-        "/dev", "--tmpfs", "/tmp", PROGRAM,
+        "bwrap",
+        "--unshare-all",
+        "--die-with-parent",
+        "--ro-bind",
+        "/usr",
+        "/usr",
+        "--symlink",
+        "usr/bin",
+        "/bin",
+        "--symlink",
+        "usr/lib",
+        "/lib",
+        "--symlink",
+        "usr/lib64",
+        "/lib64",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        PROGRAM,
     ];
     Ok(rival("bwrap --unshare-all", 1, "no limits, no filter, nothing writable kept", &words))
 }
@@ -124,10 +156,21 @@ fn crun(at: &Path, root: &Path) -> anyhow::Result<Rival> {
 
 fn podman(at: &Path, root: &Path) -> anyhow::Result<Rival> {
     let archive = archive(at, root)?;
-    let (storage, state) = (text(&at.join("podman")), text(&at.join("podman-run")));
+    // It allows no more than 50 characters here.
+    let state = tempfile::Builder::new().prefix("podman").tempdir()?;
+    let (storage, runs) = (text(&at.join("podman")), text(state.path()));
     let program = [
-        "podman", "--root", &storage, "--runroot", &state, "--cgroup-manager", "cgroupfs", "--runtime", "runc",
-        "--events-backend", "none",
+        "podman",
+        "--root",
+        &storage,
+        "--runroot",
+        &runs,
+        "--cgroup-manager",
+        "cgroupfs",
+        "--runtime",
+        "runc",
+        "--events-backend",
+        "none",
     ];
     let import = [&program[..], &["import", &archive, IMAGE]].concat();
     succeeded(&import, &run(&import)?)?;
@@ -136,7 +179,8 @@ fn podman(at: &Path, root: &Path) -> anyhow::Result<Rival> {
     let files = ["--ulimit", "nofile=1024:4096", "--ulimit", "nproc=1024:4096"];
     let once = ["run", "--rm", "--network", "none"];
     let words = [&program[..], &once, &limits, &files, &[IMAGE, PROGRAM]].concat();
-    Ok(rival("podman run --rm --network none", 10, "", &words))
+    let podman = rival("podman run --rm --network none", 10, "", &words);
+    Ok(Rival { _state: Some(state), ..podman })
 }
 
 async fn docker(at: &Path, root: &Path) -> anyhow::Result<Rival> {

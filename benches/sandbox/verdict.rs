@@ -43,7 +43,11 @@ fn judged(figure: Figure, bar: &Bar) -> Figure {
 }
 
 /// The times of everything, as times and as multiples of the floor.
-pub fn beside(report: &mut Report, times: &Times, rivals: &[(&'static str, &'static str)]) -> anyhow::Result<()> {
+pub fn beside(
+    report: &mut Report,
+    times: &Times,
+    rivals: &[(&'static str, &'static str)],
+) -> anyhow::Result<()> {
     let floor = times.spread(Mark::Floor(Way::ForkExec));
     let own = [
         ("posix_spawn /bin/true", Mark::Floor(Way::PosixSpawn)),
@@ -81,8 +85,7 @@ fn time(what: &str, times: &Times, mark: Mark, floor: Spread) -> Figure {
 pub fn promised(report: &mut Report, times: &Times) -> anyhow::Result<()> {
     report.section("Sandboxes: promised")?;
     let spread = |mark| times.spread(mark);
-    let (spawn, fork) =
-        (spread(Mark::Floor(Way::PosixSpawn)), spread(Mark::Floor(Way::ForkExec)));
+    let (spawn, fork) = (spread(Mark::Floor(Way::PosixSpawn)), spread(Mark::Floor(Way::ForkExec)));
     let against = |mark, floor: Spread| {
         let one = spread(mark);
         (ratio(one.p50, floor.p50), format!("p99 ÷ p99 {:.1}", ratio(one.p99, floor.p99)))
@@ -114,7 +117,8 @@ pub fn promised(report: &mut Report, times: &Times) -> anyhow::Result<()> {
     }
 
     let added = spread(Mark::Open(On::Image)).p50.saturating_sub(spread(Mark::Open(On::Host)).p50);
-    let figure = Figure::new("50,000-file workspace ready: what it adds to a create", millis(added), "ms");
+    let figure =
+        Figure::new("50,000-file workspace ready: what it adds to a create", millis(added), "ms");
     let whole = format!("the whole create: {}", spread(Mark::Open(On::Image)));
     report.add(judged(figure.note(whole), &at_most(5.0, 0.5)))?;
     let single = [
@@ -132,13 +136,15 @@ pub fn promised(report: &mut Report, times: &Times) -> anyhow::Result<()> {
 }
 
 pub fn memory(private_kib: u64) -> Figure {
-    let figure = Figure::new("private memory of an idle one, guest included", mib(private_kib), "MiB");
+    let figure =
+        Figure::new("private memory of an idle one, guest included", mib(private_kib), "MiB");
     judged(figure, &at_most(2.0, 0.5))
 }
 
 pub fn rate(callers: usize, per_second: f64) -> Figure {
     let plural = if callers == 1 { "" } else { "s" };
-    let figure = Figure::new(format!("create + destroy, {callers} caller{plural}"), per_second, "/s");
+    let figure =
+        Figure::new(format!("create + destroy, {callers} caller{plural}"), per_second, "/s");
     judged(figure.note("until nothing is left"), &at_least(100.0, 150.0))
 }
 

@@ -59,7 +59,6 @@ fn variable(name: &str) -> Result<String, String> {
     std::env::var(name).map_err(|error| format!("{name}: {error}"))
 }
 
-#[expect(clippy::print_stdout, reason = "a build script speaks to cargo by printing")]
 fn told(line: &str) {
     println!("cargo:{line}");
 }

@@ -15,11 +15,14 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stdout,
     reason = "the suite prints its tables, and a test that cannot begin fails"
 )]
 
 mod calls;
+mod host;
+mod limits;
 mod privileges;
 mod sights;
 mod stage;

@@ -88,7 +88,7 @@ impl Cycles {
         let id = 1_000 + 2 * number as u128;
         let word = format!("word-{number}");
         self.ask(id, &format!("open {id}"))?;
-        self.says(id, id, &format!("write-{number}"), &format!("echo {word} > file; cat file"), &word)?;
+        self.says(id, &format!("write-{number}"), &format!("echo {word} > file; cat file"), &word)?;
         match dice.throw(12) {
             0 => {
                 self.ask(id, &format!("freeze {id}"))?;
@@ -99,7 +99,7 @@ impl Cycles {
             3 => {
                 let copy = id + 1;
                 self.ask(id, &format!("fork {id} {copy}"))?;
-                self.says(id, copy, &format!("copy-{number}"), "cat file", &word)?;
+                self.says(copy, &format!("copy-{number}"), "cat file", &word)?;
                 self.destroy(copy)?;
             }
             _plain => return self.destroy(id),
@@ -112,24 +112,23 @@ impl Cycles {
             if many { progress.lingering.pop_front() } else { None }
         };
         let Some((id, word)) = oldest else { return Ok(()) };
-        self.says(id, id, &format!("again-{number}"), "cat file", &word)?;
+        self.says(id, &format!("again-{number}"), "cat file", &word)?;
         self.destroy(id)
     }
 
     fn says(
         &self,
         id: u128,
-        at: u128,
         name: &str,
         script: &str,
         word: &str,
     ) -> Result<(), String> {
-        let said = self.ask(id, &format!("run {at} {name} {script}"))?;
+        let said = self.ask(id, &format!("run {id} {name} {script}"))?;
         // One that was answered already does not say it again.
         if said == format!("0 {word}\\n") || said == "0 " {
             return Ok(());
         }
-        Err(format!("`{script}` in {at} said `{said}` instead of `{word}`"))
+        Err(format!("`{script}` in {id} said `{said}` instead of `{word}`"))
     }
 
     fn destroy(&self, id: u128) -> Result<(), String> {

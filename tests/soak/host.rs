@@ -111,6 +111,13 @@ pub(crate) fn namespaces(of: &[Process]) -> BTreeSet<PathBuf> {
     theirs.filter(|namespace| !own.contains(namespace)).collect()
 }
 
+/// What is in a pool of disks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pool {
+    pub(crate) subvolumes: Vec<String>,
+    pub(crate) quota_groups: usize,
+}
+
 /// Where one server keeps its things.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
@@ -189,8 +196,8 @@ impl Place {
         (disks.collect(), passing.collect())
     }
 
-    /// Subvolumes and quota groups, if the disks are btrfs and its program is there.
-    pub(crate) fn pool(&self) -> Option<Vec<String>> {
+    /// What is in the pool, if the disks are btrfs and its program is there.
+    pub(crate) fn pool(&self) -> Option<Pool> {
         let ground = self.ground()?;
         let told = |arguments: &[&str], column: usize| {
             let output = Command::new("btrfs").args(arguments).arg(&ground).output().ok()?;
@@ -198,10 +205,10 @@ impl Place {
             let words = text.lines().filter_map(|line| line.split_ascii_whitespace().nth(column));
             output.status.success().then(|| words.map(str::to_owned).collect::<Vec<_>>())
         };
-        let mut all = told(&["subvolume", "list"], 8)?;
+        let subvolumes = told(&["subvolume", "list"], 8)?;
         let groups = told(&["qgroup", "show", "--raw"], 0)?;
-        all.push(format!("{} quota groups", groups.len()));
-        Some(all)
+        let quota_groups = groups.into_iter().filter(|name| name.contains('/')).count();
+        Some(Pool { subvolumes, quota_groups })
     }
 
     /// Every file and directory below, but the rows of the ledger, which stay for ever.

@@ -24,11 +24,8 @@ use contracts::{
     },
 };
 use domain::{agent::Tier, id::SandboxId};
-use sandbox::{PoolSettings, Provider, Retention, Settings};
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    sync::mpsc,
-};
+use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
+use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// A server of sandboxes for tests that kill it.
@@ -51,8 +48,8 @@ async fn main() -> anyhow::Result<()> {
         let (provider, stop) = (provider.clone(), stop.clone());
         async move { provider.run(&SystemClock, stop).await }
     });
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    while let Some(line) = lines.next_line().await? {
+    let mut lines = requests();
+    while let Some(line) = lines.recv().await {
         let provider = provider.clone();
         work.spawn(async move {
             let (number, request) = line.split_once(' ').unwrap_or((&line, ""));
@@ -67,6 +64,19 @@ async fn main() -> anyhow::Result<()> {
     work.close();
     work.wait().await;
     Ok(provider.close().await?)
+}
+
+/// The lines of the standard input, until it ends.
+fn requests() -> mpsc::Receiver<String> {
+    let (give, lines) = mpsc::channel(64);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            if give.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
 }
 
 #[expect(clippy::print_stdout, reason = "this program answers on its standard output")]
@@ -166,6 +176,7 @@ fn settings(arguments: &Arguments) -> Settings {
         disk_bytes: 2 << 30,
         retention: Retention::default(),
         pool: PoolSettings { most_of_a_kind: arguments.waiting, ..PoolSettings::default() },
+        walls: Walls::default(),
         clock: Arc::new(|| SystemClock.now()),
         ids: Arc::new(Counted { start, next: AtomicU64::new(0) }),
     }

@@ -80,7 +80,7 @@ impl fmt::Display for Report {
 
 /// How a place looks that has seen a sandbox, and has none now.
 struct Clean {
-    pool: Option<Vec<String>>,
+    subvolumes: Option<Vec<String>>,
     files: BTreeSet<PathBuf>,
     namespace_mounts: usize,
 }
@@ -107,7 +107,7 @@ pub(crate) fn rage(orders: &Orders) -> anyhow::Result<Report> {
         took,
         slowest_start: keeper.slowest_start,
         namespaces: keeper.namespaces,
-        unsupported: match before.pool {
+        unsupported: match before.subvolumes {
             Some(_) => Vec::new(),
             None => vec!["counting subvolumes and quota groups needs btrfs and its program"],
         },
@@ -127,9 +127,9 @@ fn play_one(keeper: &mut Keeper) -> anyhow::Result<Clean> {
     keeper.end()?;
     keeper.start()?;
     keeper.within("the first sandbox", |place| nothing("on its way", &place.disks().1));
-    let pool = keeper.place.pool();
+    let subvolumes = keeper.place.pool().map(|pool| pool.subvolumes);
     keeper.end()?;
-    Ok(Clean { pool, files: keeper.place.files(), namespace_mounts })
+    Ok(Clean { subvolumes, files: keeper.place.files(), namespace_mounts })
 }
 
 fn storm(orders: &Orders, keeper: &mut Keeper, cycles: &Cycles) -> anyhow::Result<()> {
@@ -206,8 +206,11 @@ fn calm(keeper: &mut Keeper, cycles: &Cycles, before: &Clean) -> anyhow::Result<
     keeper.look_after_start(cycles)?;
     keeper.within("after the last end", |place| nothing("on its way", &place.disks().1));
     keeper.within("after the last end", |place| {
-        let pool = place.pool();
-        (pool != before.pool).then(|| format!("the pool has {pool:?} instead of {:?}", before.pool))
+        let pool = place.pool()?;
+        // One for each, and one for the top.
+        let is_clean = before.subvolumes.as_ref() == Some(&pool.subvolumes)
+            && pool.quota_groups == pool.subvolumes.len() + 1;
+        (!is_clean).then(|| format!("the pool has {pool:?} instead of {:?}", before.subvolumes))
     });
     keeper.end()?;
     keeper.within("in the end", |_| {

@@ -132,5 +132,8 @@ pub(crate) fn done(transfer: Transfer) -> Answer<()> {
 }
 
 pub(crate) fn failed_path(path: &str, reason: &str) -> Trouble {
+    // The sandbox may have named it too.
+    let reason =
+        reason.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(reason);
     Problem::new(Code::Path, format!("`{path}` in the sandbox: {reason}")).into()
 }

@@ -98,6 +98,11 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
 }
 
+/// So many of a thing: `1 file`, `2 files`.
+pub(crate) fn count(number: u64, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
 pub(crate) fn cores(millis: u32) -> String {
     if millis.is_multiple_of(1000) {
         return (millis / 1000).to_string();
@@ -142,6 +147,8 @@ mod tests {
         assert_eq!(bytes(0), "0 B");
         assert_eq!(bytes(1 << 30), "1 GiB");
         assert_eq!(bytes(3 << 29), "1.5 GiB");
+        assert_eq!(count(0, "file"), "0 files");
+        assert_eq!(count(1, "file"), "1 file");
         assert_eq!(cores(1500), "1.5");
         assert_eq!(cores(2000), "2");
         assert_eq!(cores(50), "0.05");

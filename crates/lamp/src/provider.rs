@@ -51,25 +51,22 @@ impl Household {
     fn without_toolchains(file: &ServerFile) -> Self {
         Self {
             disk_bytes: file.sandboxes.disk_budget.bytes(),
-            warm: file.sandboxes.warm.get(),
+            warm: u32::try_from(file.sandboxes.warm.get()).unwrap_or(u32::MAX),
             keep: file.retention.sandboxes.get(),
             toolchains: Vec::new(),
         }
     }
 
-    /// The toolchains, if every one of them may be shown.
-    fn shown(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let checked = self.toolchains.iter().map(|(key, directory)| {
-            let view = HostView::of_this_host(std::slice::from_ref(directory));
-            match view {
-                Ok(_) => Ok(directory.clone()),
-                Err(error) => Err(anyhow::anyhow!(error.sentence()).context(Hint::new(
-                    format!("cannot use {key}"),
-                    "name the directory of the toolchain itself, or remove it from the list",
-                ))),
+    /// Refuses a toolchain that must not be shown to sandboxes, by the key that names it.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        for (key, directory) in &self.toolchains {
+            if let Err(error) = HostView::of_this_host(std::slice::from_ref(directory)) {
+                let hint = "change this entry, or remove it";
+                let what = Hint::new(format!("cannot use {key}"), hint);
+                return Err(anyhow::anyhow!(error.sentence()).context(what));
             }
-        });
-        checked.collect()
+        }
+        Ok(())
     }
 }
 
@@ -89,7 +86,7 @@ pub(crate) async fn start(
     let settings = Settings {
         data: data.join("sandboxes"),
         run: run.join("sandboxes"),
-        toolchains: household.shown()?,
+        toolchains: household.toolchains.iter().map(|(_, directory)| directory.clone()).collect(),
         disk_bytes: household.disk_bytes,
         retention: Retention { delete_after: household.keep, ..Retention::default() },
         pool: PoolSettings {

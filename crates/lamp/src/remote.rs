@@ -51,6 +51,15 @@ fn with_token(endpoint: Endpoint, environment: &Environment) -> anyhow::Result<E
     Ok(Endpoint::Http { authority, token: Some(token) })
 }
 
+/// The base as the server wants it: of an image's key, a person may write the beginning.
+pub(crate) async fn whole_base(client: &Client, base: &str) -> anyhow::Result<String> {
+    const WHOLE: usize = 64;
+    match base.strip_prefix("image:").filter(|key| key.len() < WHOLE) {
+        Some(beginning) => Ok(format!("image:{}", client.image(beginning).await.explained()?.key)),
+        None => Ok(base.to_owned()),
+    }
+}
+
 /// An answer, or an error that says what to do.
 pub(crate) trait Explained<T> {
     fn explained(self) -> anyhow::Result<T>;

@@ -6,7 +6,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     fs::File,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     rc::Rc,
 };
 
@@ -18,6 +18,7 @@ use rustix::{
 
 use crate::{
     failure::Step,
+    line,
     syscalls::{self, MountAttributes, Side},
     users,
 };
@@ -122,10 +123,15 @@ pub(crate) fn mapped(path: &str, users: &OwnedFd, step: &str) -> Result<OwnedFd,
 fn users_with(map: &str) -> Result<OwnedFd, Failure> {
     let step = "make a mapping of users";
     let flags = u64::try_from(libc::CLONE_NEWUSER).unwrap_or_default();
+    let (_ours, theirs) = line::open().step(step)?;
     match syscalls::clone_into(flags).step(step)? {
-        Side::Child => loop {
-            rustix::event::pause();
-        },
+        Side::Child => {
+            // Killed in between, we would leave it behind: with the server's socket, so that the server would wait for ever,
+            // and with the lines of all standbys. So it holds nothing but its own, and goes when that closes.
+            let _closed = syscalls::close_all_but(&mut [theirs.as_raw_fd()]);
+            let _gone = line::await_nod(&theirs);
+            syscalls::leave(0)
+        }
         Side::Parent { pid, handle } => {
             let path = format!("/proc/{}/ns/user", pid.as_raw_nonzero());
             let users = users::write(pid, "uid_map", map)

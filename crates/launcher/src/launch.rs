@@ -70,6 +70,11 @@ impl Launcher {
         self.standbys.len() < STANDBYS
     }
 
+    /// Whether it is wanted at once.
+    pub(crate) fn is_short_of_standbys(&self) -> bool {
+        self.standbys.len() < STANDBYS / 2
+    }
+
     /// Makes a standby ahead of need. A failure shows when one is needed.
     pub(crate) fn add_standby(&mut self) -> Result<(), Failure> {
         self.standbys.push_back(self.nursery.bear()?);

@@ -18,6 +18,7 @@
 //! | [`idmap`], [`users`] | which ids stand behind which |
 //! | [`network`], [`limits`], [`capabilities`], [`landlock`], [`seccomp`] | the walls |
 //! | [`control`] | the socket that the server reaches the guest by |
+//! | [`joining`] | control groups, joined without a wait |
 //! | [`syscalls`] | all that is unsafe |
 //!
 //! It has one thread, is started by the server with a socket as its standard input, and ends when that closes.
@@ -28,6 +29,7 @@ mod failure;
 mod hosted;
 mod idmap;
 mod inside;
+mod joining;
 mod landlock;
 mod launch;
 mod limits;
@@ -90,6 +92,7 @@ fn run(guest: i32, errand: Errand) -> io::Result<()> {
     umask(Mode::empty());
     match errand {
         Errand::Orders => {
+            let _held = joining::quick();
             let nursery = Nursery::new(Power::of_this_process(), guest, Filters::compile());
             serve::serve(server.into(), Launcher::new(nursery))
         }

@@ -97,7 +97,7 @@ pub struct Hosted {
 }
 
 /// Where a runtime finds what it needs, in a mount namespace of its own.
-pub const STAGE: &str = "/tmp";
+pub const STAGE: &str = "/stage";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {

@@ -24,6 +24,9 @@ use rustix::{
 
 use crate::launch::{Launcher, Pending, Progress};
 
+/// A sandbox that was just made has its first command to run, and needs the CPU more than the next one does.
+const BREATH: Timespec = Timespec { tv_sec: 0, tv_nsec: 8_000_000 };
+
 /// How many sandboxes are in the making at once.
 const AT_ONCE: usize = 32;
 
@@ -75,7 +78,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// Waits for an order or for news of a sandbox; not at all when a standby is wanted.
+    /// Waits for an order or for news of a sandbox; not for long when a standby is wanted.
     fn wait(&self, server: BorrowedFd<'_>) -> io::Result<Server> {
         let mut polled = Vec::with_capacity(self.answers.len() + 1);
         if self.answers.len() < AT_ONCE {
@@ -85,7 +88,7 @@ impl Desk {
             .extend(self.pending().map(|one| PollFd::from_borrowed_fd(one.line(), PollFlags::IN)));
         let idle = self.answers.is_empty();
         let timeout = if idle && self.wants_standby() {
-            Some(Timespec::default())
+            Some(if self.launcher.is_short_of_standbys() { Timespec::default() } else { BREATH })
         } else {
             let patience = self.pending().map(Pending::patience).min();
             patience.and_then(|patience| Timespec::try_from(patience).ok())

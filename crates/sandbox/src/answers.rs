@@ -50,8 +50,7 @@ mod tests {
 
     #[test]
     fn the_oldest_answers_are_forgotten_first() {
-        let answer =
-            || Finished { ending: Ended::Exited(0), cut: Cut::Whole, cost: Cost::ZERO };
+        let answer = || Finished { ending: Ended::Exited(0), cut: Cut::Whole, cost: Cost::ZERO };
         let mut answers = Answers::default();
         answers.add(CommandName::new("z"), answer());
         for number in 0..MOST {

@@ -66,7 +66,10 @@ impl Body {
         tracker: &TaskTracker,
     ) -> Result<Self, BodyError> {
         let process = process(record.pid, record.started)?.ok_or(BodyError::Gone)?;
-        #[expect(deprecated, reason = "it is sound for a descriptor that we own; its successor is `unsafe`")]
+        #[expect(
+            deprecated,
+            reason = "it is sound for a descriptor that we own; its successor is `unsafe`"
+        )]
         let process = AsyncFd::with_interest(process, Interest::READABLE)?;
         let link = Link::connect(&control, tracker).await?;
         let out_of_memory_seen = AtomicU64::new(0);

@@ -171,9 +171,8 @@ impl Inner {
         let _ = body.kill();
         body.death().await;
         self.discard(body, None);
-        let layer: LayerName = format!("image-{}", order.key)
-            .parse()
-            .map_err(|error| refused(order, &error))?;
+        let layer: LayerName =
+            format!("image-{}", order.key).parse().map_err(|error| refused(order, &error))?;
         let sealed = tokio::task::block_in_place(|| self.disks.seal(&disk, &layer));
         let made = match sealed {
             Ok(made) => made,
@@ -192,7 +191,8 @@ impl Inner {
     /// The strictest that this host gives: a setup runs what a stranger's manifest names.
     fn setup_tier(&self) -> Result<Tier, SandboxError> {
         let tiers = &self.capabilities.tiers;
-        let strictest = [Tier::Standard, Tier::Verified].into_iter().find(|tier| tiers.contains(tier));
+        let strictest =
+            [Tier::Standard, Tier::Verified].into_iter().find(|tier| tiers.contains(tier));
         strictest.ok_or_else(|| SandboxError::TierMissing {
             tier: Tier::Standard,
             reason: self.capabilities.missing.get(&Tier::Standard).cloned().unwrap_or_default(),
@@ -271,9 +271,10 @@ impl Inner {
 
     fn provenance(&self, order: &Order) -> Provenance {
         let sources = &order.recipe.sources;
-        let inputs = order.lockfiles.iter().map(|file| {
-            (format!("{}:{}", file.repository, file.path), file.content.to_string())
-        });
+        let inputs = order
+            .lockfiles
+            .iter()
+            .map(|file| (format!("{}:{}", file.repository, file.path), file.content.to_string()));
         Provenance {
             base: order.recipe.base.to_string(),
             base_digest: order.base.to_string(),

@@ -18,15 +18,11 @@ pub(crate) fn launcher() -> std::io::Result<OwnedFd> {
     sealed("lamp-launcher", LAUNCHER)
 }
 
-/// The guest as bytes, for runtimes that want a file.
-pub(crate) const fn guest_bytes() -> &'static [u8] {
-    GUEST
-}
-
 fn sealed(name: &str, program: &[u8]) -> std::io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Kernels before 6.3 do not know `EXEC`, and need none.
-    let file = memfd_create(name, flags | MemfdFlags::EXEC).or_else(|_| memfd_create(name, flags))?;
+    let file =
+        memfd_create(name, flags | MemfdFlags::EXEC).or_else(|_| memfd_create(name, flags))?;
     let mut rest = program;
     while !rest.is_empty() {
         let written = rustix::io::write(&file, rest)?;

@@ -94,11 +94,6 @@ impl Spawner {
         }
     }
 
-    /// The process of the launcher, once it was needed.
-    pub(crate) async fn pid(&self) -> Option<u32> {
-        self.running.lock().await.as_ref().and_then(|running| running.child.id())
-    }
-
     async fn order(&self, order: &Order) -> Result<Answer, SpawnError> {
         let mut slot = self.running.lock().await;
         // Taken out while it works: a caller who gives up half-way leaves no half-read answer behind, but
@@ -156,7 +151,12 @@ impl Running {
             if let Some(answer) = self.decoder.next()? {
                 return Ok(answer);
             }
-            let read = self.orders.read(&mut buffer).await?;
+            let read = tokio::select! {
+                biased;
+                read = self.orders.read(&mut buffer) => read?,
+                // Whatever it left behind may still hold its end of the socket.
+                _ended = self.child.wait() => 0,
+            };
             if read == 0 {
                 return Err(SpawnError::Launcher(io::ErrorKind::UnexpectedEof.into()));
             }

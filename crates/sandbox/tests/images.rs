@@ -1,14 +1,15 @@
 //! Images: built once, stood on often, and nothing left of what failed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin fails")]
+#![allow(clippy::print_stdout, reason = "what could not be shown is told")]
 
 mod world;
 
 use std::{collections::BTreeMap, path::Path, process::Command, time::Duration};
 
 use contracts::sandbox::{
-    Base, BuildNews, Checkout, CommandName, Compute, Ended, Exec, Hooks, Image, Output, Owner, Recipe,
-    SandboxError, Sandboxes as _, Spec, Streams, Use, User,
+    Base, BuildNews, Checkout, CommandName, Compute, Ended, Exec, Hooks, Image, Output, Owner,
+    Recipe, SandboxError, Sandboxes as _, Spec, Streams, Use, User,
 };
 use domain::{
     agent::Tier,
@@ -25,7 +26,10 @@ fn recipe(sources: Vec<Checkout>, setup: &str) -> Recipe {
 }
 
 /// Builds, and collects what it tells.
-async fn build(provider: &Provider, recipe: &Recipe) -> (Result<Image, SandboxError>, Vec<BuildNews>) {
+async fn build(
+    provider: &Provider,
+    recipe: &Recipe,
+) -> (Result<Image, SandboxError>, Vec<BuildNews>) {
     let (news, mut told) = mpsc::channel(64);
     let collecting = async {
         let mut all = Vec::new();
@@ -61,7 +65,7 @@ async fn run(provider: &Provider, id: u128, script: &str) -> (Ended, String) {
         directory: "/".to_owned(),
         user: User::Agent,
         terminal: None,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
         output_limit: 1 << 20,
     };
     let (_, input) = mpsc::channel(1);
@@ -122,9 +126,8 @@ async fn a_setup_runs_once_after_checkout_and_every_sandbox_stands_on_it() {
     let (one, two) = tokio::join!(build(provider, &recipe), build(provider, &recipe));
     let image = one.0.unwrap();
     assert_eq!(two.0.unwrap().key, image.key);
-    let ran = |news: &[BuildNews]| {
-        news.iter().filter(|one| matches!(one, BuildNews::Output(_))).count()
-    };
+    let ran =
+        |news: &[BuildNews]| news.iter().filter(|one| matches!(one, BuildNews::Output(_))).count();
     assert!(ran(&one.1).min(ran(&two.1)) == 0, "the script ran twice");
     assert!(ran(&one.1).max(ran(&two.1)) > 0, "the script ran never");
     assert_eq!(image.sources, [format!("acme/web@{commit}")]);
@@ -156,7 +159,8 @@ async fn a_sandbox_brings_its_own_commit_to_an_image_of_another() {
     let world = World::new().await;
     let provider = &world.provider;
     let (name, first) = repository(&world).await;
-    let image = build(provider, &recipe(vec![checkout(&name, &first)], "touch made")).await.0.unwrap();
+    let image =
+        build(provider, &recipe(vec![checkout(&name, &first)], "touch made")).await.0.unwrap();
     let at = world.at.path().join("origin");
     std::fs::write(at.join("readme"), "second\n").unwrap();
     git(&at, "commit -q -a -m second");
@@ -164,7 +168,8 @@ async fn a_sandbox_brings_its_own_commit_to_an_image_of_another() {
     let second = provider.mirrors().resolve(&name, "main").await.unwrap();
     let built = format!("image:{}", image.key);
     provider.open(&spec(provider, 1, &built, vec![checkout(&name, &second)])).await.unwrap();
-    let (_, said) = run(provider, 1, "cd /workspace/web && cat readme && ls && git rev-parse HEAD").await;
+    let (_, said) =
+        run(provider, 1, "cd /workspace/web && cat readme && ls && git rev-parse HEAD").await;
     assert_eq!(said, format!("second\nmade\nreadme\n{second}\n"));
 
     let missing: CommitId = "a".repeat(40).parse().unwrap();
@@ -178,7 +183,8 @@ async fn a_setup_that_fails_hangs_or_fills_the_disk_says_so_and_leaves_nothing()
     let world = World::new().await;
     let provider = &world.provider;
 
-    let (failed, _) = build(provider, &recipe(Vec::new(), "echo before; echo why >&2; exit 3")).await;
+    let (failed, _) =
+        build(provider, &recipe(Vec::new(), "echo before; echo why >&2; exit 3")).await;
     let Err(SandboxError::Setup { reason, log }) = failed else { panic!("{failed:?}") };
     assert_eq!((reason.as_str(), log.as_str()), ("why (it ended with 3)", "before\nwhy\n"));
 

@@ -1,41 +1,235 @@
 //! Sandboxes that an OCI runtime hosts keep the same contract: gVisor, and `runc` to compare with.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot begin fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin fails")]
 #![allow(clippy::print_stdout, reason = "what could not be shown is told")]
 
 mod world;
 
-use contracts::sandbox::Sandboxes as _;
-use domain::{agent::Tier, id::SandboxId};
-use sandbox::{Runtime, Walls};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+
+use contracts::sandbox::{
+    CommandName, Compute, Exec, Hooks, Input, Output, Owner, SandboxError, Sandboxes as _, Spec,
+    State, Streams, Use, User,
+};
+use domain::{
+    agent::Tier,
+    id::{SandboxId, TaskId},
+    task::Purpose,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use sandbox::{Provider, Runtime, Settings, Walls};
+use tokio::sync::mpsc;
 
 use world::World;
 
-/// Plays the promises on `tier`, where the host gives it.
-async fn play(walls: Walls, tier: Tier, runtime: Runtime) {
-    let world = World::with_walls(walls).await;
-    let capabilities = world.provider.capabilities();
-    if let Some(reason) = capabilities.missing.get(&tier) {
-        let is_root = rustix::process::geteuid().is_root();
-        let program = runtime.program();
-        println!("unsupported: {program}, tier {tier}: {reason}");
+const ID: SandboxId = SandboxId::from_u128(7);
+
+/// One runtime, and the tier that it is for.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    runtime: Runtime,
+    walls: Walls,
+    tier: Tier,
+}
+
+const GVISOR: Case = Case { runtime: Runtime::Runsc, walls: Walls::ByTier, tier: Tier::Untrusted };
+
+const RUNC: Case =
+    Case { runtime: Runtime::Runc, walls: Walls::All(Runtime::Runc), tier: Tier::Standard };
+
+impl Case {
+    /// A provider whose walls it builds, where this host can.
+    async fn world(self) -> Option<World> {
+        let world = World::with_walls(self.walls).await;
+        let missing = world.provider.capabilities().missing;
+        let Some(reason) = missing.get(&self.tier) else { return Some(world) };
+        let program = self.runtime.program();
+        println!("unsupported: {program}, tier {}: {reason}", self.tier);
         world.end().await;
         // Where it is installed, and we are root, it has to work.
-        assert!(!is_root || runtime.find().is_none(), "{program} does not work: {reason}");
-        return;
+        let is_excused = self.runtime.find().is_none() || !rustix::process::geteuid().is_root();
+        assert!(is_excused, "{program} does not work: {reason}");
+        None
     }
-    let first = SandboxId::from_u128(100);
-    let kept = contracts::promises::sandbox::kept_on(&world.provider, first, "host", tier).await;
-    world.end().await;
-    println!("{:#?}", kept.unwrap());
+
+    fn spec(self) -> Spec {
+        Spec {
+            id: ID,
+            name: None,
+            owner: Owner::Task(TaskId::from_u128(5)),
+            purpose: Use::Phase(Purpose::Research),
+            image: "host".to_owned(),
+            tier: self.tier,
+            compute: Compute { memory_mib: 512, disk_mib: 256, ..Compute::default() },
+            sources: Vec::new(),
+            conditions: None,
+            hooks: Hooks::default(),
+        }
+    }
+
+    async fn keeps_its_promises(self) {
+        let Some(world) = self.world().await else { return };
+        let first = SandboxId::from_u128(100);
+        let kept =
+            contracts::promises::sandbox::kept_on(&world.provider, first, "host", self.tier).await;
+        world.end().await;
+        println!("{:#?}", kept.unwrap());
+    }
+
+    async fn outlives_its_server(self) {
+        let Some(world) = self.world().await else { return };
+        let World { provider, at } = world;
+        provider.open(&self.spec()).await.unwrap();
+        assert_eq!(run(&provider, "one", "echo kept > /workspace/note").await.unwrap(), "");
+        let before = processes(at.path());
+        provider.stop().await;
+        drop(provider);
+        assert_eq!(processes(at.path()), before);
+
+        let settings = Settings { walls: self.walls, ..world::settings(at.path()) };
+        let provider = Provider::start(settings).await.unwrap();
+        assert_eq!(provider.list().await.unwrap().first().unwrap().state, State::Open);
+        assert_eq!(run(&provider, "two", "cat /workspace/note").await.unwrap(), "kept\n");
+        provider.destroy(ID).await.unwrap();
+        provider.close().await.unwrap();
+        assert_gone(&before, at.path());
+    }
+
+    async fn dies_whole(self) {
+        let Some(world) = self.world().await else { return };
+        world.provider.open(&self.spec()).await.unwrap();
+        let all = processes(world.at.path());
+        let first = first_process(&all);
+        // What the host unmounts must not stay in use in there.
+        let seen = fs::read_to_string(format!("/proc/{first}/mountinfo")).unwrap();
+        assert!(!seen.contains(world.at.path().to_str().unwrap()), "{seen}");
+        kill_process(Pid::from_raw(first).unwrap(), Signal::KILL).unwrap();
+        let answer = run(&world.provider, "after", "true").await;
+        assert!(matches!(answer, Err(SandboxError::Lost { .. })), "{answer:?}");
+        wait_until_gone(&all).await;
+        world.provider.open(&self.spec()).await.unwrap();
+        assert_eq!(run(&world.provider, "again", "echo back").await.unwrap(), "back\n");
+        let World { provider, at } = world;
+        provider.close().await.unwrap();
+        assert_gone(&all, at.path());
+    }
+}
+
+async fn run(provider: &Provider, name: &str, script: &str) -> Result<String, SandboxError> {
+    let (sender, input) = mpsc::channel::<Input>(1);
+    let (output, mut said) = mpsc::channel(16);
+    drop(sender);
+    let exec = Exec {
+        argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+        environment: BTreeMap::new(),
+        directory: "/".to_owned(),
+        user: User::Agent,
+        terminal: None,
+        limit: Duration::from_secs(30),
+        output_limit: 1 << 20,
+    };
+    let name = CommandName::new(name);
+    let hearing = async {
+        let mut all = Vec::new();
+        while let Some(Output::Out(bytes) | Output::Error(bytes)) = said.recv().await {
+            all.extend(bytes);
+        }
+        String::from_utf8(all).unwrap()
+    };
+    let (ended, said) =
+        tokio::join!(provider.exec(ID, &name, &exec, Streams { input, output }), hearing);
+    ended.map(|_finished| said)
+}
+
+/// The processes of the only sandbox of a world, with when they started: all in the control group of its name.
+fn processes(at: &Path) -> BTreeMap<i32, String> {
+    let sockets = fs::read_dir(at.join("run")).unwrap().flatten();
+    let names = sockets.map(|entry| entry.file_name().into_string().unwrap());
+    let names: Vec<_> =
+        names.filter_map(|name| name.strip_suffix(".sock").map(str::to_owned)).collect();
+    let [name] = names.as_slice() else { panic!("not one sandbox: {names:?}") };
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let inside = |pid: &i32| {
+        fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|text| text.contains(name))
+    };
+    let found: BTreeMap<_, _> =
+        pids.filter(inside).filter_map(|pid| Some((pid, started(pid)?))).collect();
+    assert!(found.len() > 1, "only {found:?}");
+    found
+}
+
+/// `None` when it has ended, although the host's first process may not have buried it yet.
+fn started(pid: i32) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, after) = text.rsplit_once(')')?;
+    let mut fields = after.split_ascii_whitespace();
+    let is_dead = matches!(fields.next()?, "Z" | "X");
+    fields.nth(18).map(str::to_owned).filter(|_| !is_dead)
+}
+
+/// The one whose parent is not among them.
+fn first_process(all: &BTreeMap<i32, String>) -> i32 {
+    let parent = |pid: &i32| {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let (_, after) = text.rsplit_once(')').unwrap();
+        after.split_ascii_whitespace().nth(1).unwrap().parse::<i32>().unwrap()
+    };
+    *all.keys().find(|pid| !all.contains_key(&parent(pid))).unwrap()
+}
+
+fn left(all: &BTreeMap<i32, String>) -> Vec<i32> {
+    all.iter()
+        .filter(|(pid, at)| started(**pid).as_ref() == Some(at))
+        .map(|(pid, _)| *pid)
+        .collect()
+}
+
+async fn wait_until_gone(all: &BTreeMap<i32, String>) {
+    let mut again = tokio::time::interval(Duration::from_millis(20));
+    for _ in 0..500 {
+        if left(all).is_empty() {
+            return;
+        }
+        again.tick().await;
+    }
+    panic!("{:?} are left", left(all));
+}
+
+/// Neither processes nor mounts, and no socket.
+fn assert_gone(all: &BTreeMap<i32, String>, at: &Path) {
+    assert_eq!(left(all), [0; 0]);
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains(at.to_str().unwrap()), "{mounts}");
+    assert_eq!(fs::read_dir(at.join("run")).unwrap().count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sandboxes_of_gvisor_keep_their_promises() {
-    play(Walls::ByTier, Tier::Untrusted, Runtime::Runsc).await;
+    GVISOR.keeps_its_promises().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sandboxes_of_runc_keep_their_promises() {
-    play(Walls::All(Runtime::Runc), Tier::Standard, Runtime::Runc).await;
+    RUNC.keeps_its_promises().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_of_gvisor_outlives_its_server() {
+    GVISOR.outlives_its_server().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sandbox_of_runc_outlives_its_server() {
+    RUNC.outlives_its_server().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_gvisor_when_the_first_process_is_killed() {
+    GVISOR.dies_whole().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_runc_when_the_first_process_is_killed() {
+    RUNC.dies_whole().await;
 }

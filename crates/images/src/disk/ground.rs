@@ -12,7 +12,7 @@ use super::{
     btrfs::{Cannot, Pool},
     copy,
     error::Trying,
-    tree,
+    tree::{self, Deep},
 };
 
 #[derive(Debug)]
@@ -128,7 +128,7 @@ impl Ground {
             Self::Plain => {
                 let upper = at.join("upper");
                 let found = std::fs::symlink_metadata(&upper).trying("look at", &upper)?;
-                let Usage { bytes, files } = tree::measure(&upper)?;
+                let Usage { bytes, files } = tree::measure(&upper, Deep::Refused)?;
                 let (inode, changed) = (found.ino(), found.ctime());
                 Ok(format!("plain:{inode}:{changed}:{files}:{bytes}"))
             }
@@ -138,7 +138,9 @@ impl Ground {
     pub(super) fn bytes(&self, at: &Path) -> Result<u64, DiskError> {
         match self {
             Self::Btrfs(pool) => pool.bytes(at),
-            Self::Plain => tree::measure(&at.join("upper")).map(|usage| usage.bytes),
+            Self::Plain => {
+                tree::measure(&at.join("upper"), Deep::Refused).map(|usage| usage.bytes)
+            },
         }
     }
 

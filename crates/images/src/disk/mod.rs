@@ -320,15 +320,18 @@ impl Disks {
         self.inner.ground.bytes(&self.layer_at(layer)?)
     }
 
-    /// What a disk holds, and in how many files. Costs a walk.
+    /// What a disk holds, and in how many files. Costs a walk. On plain directories a tree that is too deep for one is
+    /// [`DiskError::TooDeep`]; on btrfs, which counts the bytes itself, its deepest files are left out.
     pub fn usage(&self, disk: &DiskName) -> Result<Usage, DiskError> {
         let at = self.path(disk)?;
-        let Usage { bytes, files } = tree::measure(&at.join("upper"))?;
-        let bytes = match self.kind() {
-            Kind::Btrfs => self.inner.ground.bytes(&at)?,
-            Kind::Plain => bytes,
-        };
-        Ok(Usage { bytes, files })
+        let upper = at.join("upper");
+        match self.kind() {
+            Kind::Btrfs => {
+                let files = tree::measure(&upper, Deep::LeftOut)?.files;
+                Ok(Usage { bytes: self.inner.ground.bytes(&at)?, files })
+            }
+            Kind::Plain => tree::measure(&upper, Deep::Refused),
+        }
     }
 
     /// Every disk there is, those of setups too.

@@ -59,8 +59,16 @@ struct Level {
     left: Vec<CString>,
 }
 
+/// What to do about what lies deeper than [`DEEPEST`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deep {
+    /// Where nothing else knows how much there is.
+    Refused,
+    LeftOut,
+}
+
 /// What a tree takes on the disk. Hard links count once. What vanishes meanwhile does not count.
-pub(super) fn measure(root: &Path) -> Result<Usage, DiskError> {
+pub(super) fn measure(root: &Path, deep: Deep) -> Result<Usage, DiskError> {
     let directory = open_root(root)?;
     let left = names(&directory).trying("read", root)?;
     let mut levels = vec![Level { directory, left }];
@@ -84,8 +92,11 @@ pub(super) fn measure(root: &Path) -> Result<Usage, DiskError> {
             && let Ok(directory) = open_directory(&level.directory, &name)
             && let Ok(left) = names(&directory)
         {
-            at_depth(levels.len(), root)?;
-            levels.push(Level { directory, left });
+            match (at_depth(levels.len(), root), deep) {
+                (Ok(()), _) => levels.push(Level { directory, left }),
+                (Err(too_deep), Deep::Refused) => return Err(too_deep),
+                (Err(_), Deep::LeftOut) => {}
+            }
         }
     }
     Ok(usage)

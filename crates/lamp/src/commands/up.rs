@@ -66,6 +66,7 @@ impl Up {
 
     async fn serve(&self, environment: &Environment, out: &mut impl Write) -> anyhow::Result<Exit> {
         let kept = self.kept.find(environment)?;
+        kept.household.check()?;
         let data = kept.place.directory().to_owned();
         let _lock = kept.place.lock().with_context(|| {
             Hint::new("cannot start here", "name another place with `--data DIR`")

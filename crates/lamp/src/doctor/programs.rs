@@ -25,9 +25,7 @@ const fn absence(program: Program) -> (Topic, &'static str, &'static str) {
             "no gVisor; tier `untrusted` is not available unless microVMs are",
             "install `runsc` (gVisor)",
         ),
-        Program::MkfsBtrfs => {
-            (Topic::DiskLimits, UNLIMITED, "install `btrfs-progs`")
-        }
+        Program::MkfsBtrfs => (Topic::DiskLimits, UNLIMITED, "install `btrfs-progs`"),
         Program::Postgres => (
             Topic::Postgres,
             "nothing for one machine, because SQLite is inside lamp; several replicas need a server somewhere",

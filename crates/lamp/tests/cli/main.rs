@@ -4,6 +4,8 @@
 mod completions;
 mod config;
 mod doctor;
+mod household;
+mod image;
 mod kept;
 mod sandbox;
 mod server;

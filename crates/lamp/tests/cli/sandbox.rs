@@ -162,17 +162,7 @@ fn a_repository_is_there_when_the_sandbox_opens() {
     if !server.has_standard() {
         return;
     }
-    server.world().write("demo/hello", "from the repository");
-    let git = |words: &[&str]| {
-        let mut git = std::process::Command::new("git");
-        git.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.com", "-C"]);
-        git.arg(server.world().path().join("demo")).args(words);
-        assert!(git.output().unwrap().status.success(), "git {words:?}");
-    };
-    git(&["init", "--quiet", "--initial-branch=main"]);
-    git(&["add", "."]);
-    git(&["commit", "--quiet", "--message=first"]);
-    let repository = format!("acme/demo={}", server.world().path().join("demo").display());
+    let repository = server.world().repository("demo", "hello", "from the repository");
     let words = ["--repository", &repository, "--workdir", "/workspace/demo", "--", "cat", "hello"];
     let ended = run(&server, &words);
     assert_eq!(
@@ -185,49 +175,6 @@ fn a_repository_is_there_when_the_sandbox_opens() {
     let ended = run(&server, &["--repository", &wrong, "--", "true"]);
     assert_eq!(ended.code(), Some(1));
     assert!(ended.err().contains("no-such-branch"), "{}", ended.err());
-}
-
-#[test]
-fn an_image_is_built_used_and_pruned() {
-    let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
-    server
-        .world()
-        .write("setup.sh", "echo made by the setup > /opt/made || echo made > /home/lamp/made\n");
-    let built = server.lamp(&["image", "build", "--setup", "setup.sh", "--json"]);
-    assert_eq!(built.code(), Some(0), "{}", built.err());
-    let image: serde_json::Value = serde_json::from_str(&built.out()).unwrap();
-    let key = image["key"].as_str().unwrap();
-    assert!(server.lamp(&["image", "list"]).out().contains(&key[..16]));
-    assert!(server.lamp(&["image", "get", &key[..12]]).out().contains("made by the setup"));
-    let base = format!("image:{key}");
-    let ended = run(
-        &server,
-        &[
-            "--base",
-            &base,
-            "--",
-            "sh",
-            "-c",
-            "cat /opt/made /home/lamp/made 2>/dev/null | grep made",
-        ],
-    );
-    assert_eq!(ended.code(), Some(0), "{}", ended.err());
-
-    server.world().write("broken.sh", "echo about to fail\nexit 9\n");
-    let broken = server.lamp(&["image", "build", "--setup", "broken.sh"]);
-    assert_eq!(broken.code(), Some(1));
-    assert!(broken.err().contains("about to fail"), "{}", broken.err());
-
-    let pruned = server.lamp(&["image", "prune"]);
-    assert_eq!(pruned.code(), Some(0), "{}", pruned.err());
-    // A computer that waits in the pool may still stand on it; nothing else does.
-    let left = server.lamp(&["image", "list", "--json"]).out();
-    let left: serde_json::Value = serde_json::from_str(&left).unwrap();
-    let left = left["images"].as_array().unwrap();
-    assert!(left.iter().all(|image| image["users"].as_u64().unwrap() > 0), "{left:?}");
 }
 
 #[test]
@@ -247,4 +194,38 @@ fn ctrl_c_deletes_what_it_interrupts() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(server.lamp(&["sandbox", "list"]).out().contains("There are no sandboxes"));
+}
+
+#[test]
+fn hooks_run_at_the_turns_of_a_sandbox() {
+    let server = Server::start();
+    if !server.has_standard() {
+        return;
+    }
+    let words = [
+        ["sandbox", "create"].as_slice(),
+        &["hen", "--post-clone", "echo cloned > ~/told", "--post-start", "echo started >> ~/told"],
+        &["--pre-teardown", "echo stopping >> ~/told"],
+    ];
+    let made = server.lamp(&words.concat());
+    assert_eq!(made.code(), Some(0), "{}", made.err());
+    for turn in ["hibernate", "resume"] {
+        assert_eq!(server.lamp(&["sandbox", turn, "hen"]).code(), Some(0), "{turn}");
+    }
+    let told = server.lamp(&["sandbox", "exec", "hen", "--", "cat", "/home/lamp/told"]).out();
+    assert_eq!(told, "cloned\nstarted\nstopping\nstarted\n");
+
+    let failed = run(&server, &["--post-start", "echo not today; exit 3", "--", "true"]);
+    assert_eq!(failed.code(), Some(1));
+    assert!(failed.err().contains("the hook `post_start` failed: not today"), "{}", failed.err());
+    server.lamp(&["sandbox", "delete", "hen"]);
+    assert!(server.lamp(&["sandbox", "list"]).out().contains("There are no sandboxes"));
+}
+
+#[test]
+fn a_shell_without_a_terminal_names_what_to_use_instead() {
+    let server = Server::start();
+    let ended = server.lamp(&["sandbox", "shell", "hen"]);
+    assert_eq!(ended.code(), Some(1));
+    assert!(ended.err().contains("`lamp sandbox exec hen -- sh`"), "{}", ended.err());
 }

@@ -17,8 +17,13 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one in a directory of its own. It ends with all that it made when it is dropped.
     pub(crate) fn start() -> Self {
-        let world = World::new();
-        let child = Self::command(&world).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Self::start_with(World::new(), &[])
+    }
+
+    /// The same in a world with files, and with more words.
+    pub(crate) fn start_with(world: World, words: &[&str]) -> Self {
+        let child =
+            Self::command(&world).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.unwrap();
         let mut said = String::new();
         let mut lines = BufReader::new(child.stdout.take().unwrap());

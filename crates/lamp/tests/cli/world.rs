@@ -16,6 +16,29 @@ impl World {
         Self { directory: tempfile::tempdir().unwrap() }
     }
 
+    /// For what a sandbox must see: `/tmp` is its own.
+    pub(crate) fn outside_of_tmp() -> Self {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self { directory }
+    }
+
+    /// Makes a git repository with one file. Says how a command names it.
+    pub(crate) fn repository(&self, name: &str, file: &str, content: &str) -> String {
+        self.write(&format!("{name}/{file}"), content);
+        let place = self.path().join(name);
+        for words in [
+            ["init", "--quiet", "--initial-branch=main"].as_slice(),
+            &["add", "."],
+            &["commit", "--quiet", "--message=first"],
+        ] {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.com", "-C"]);
+            let done = git.arg(&place).args(words).output().unwrap();
+            assert!(done.status.success(), "git {words:?}");
+        }
+        format!("acme/{name}={}", place.display())
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }

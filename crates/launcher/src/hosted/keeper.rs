@@ -1,6 +1,6 @@
 //! The first process of the box that a runtime runs in.
 //!
-//! It furnishes the box, starts the runtime in it, and then only carries frames. Everything that it and the runtime
+//! It moves into the box, starts the runtime there, and then only carries frames. Everything that it and the runtime
 //! write down lies on a stage in memory that nobody else sees.
 
 use std::{
@@ -17,7 +17,6 @@ use launcher::plan::{Failure, Hosted, STAGE, Strictness};
 use rustix::{
     event::Timespec,
     fs::{Mode, OFlags, open},
-    mount::{MountAttrFlags, MountPropagationFlags, mount_change},
     pipe::{PipeFlags, pipe_with},
     process::{Gid, Uid, setsid, umask},
     thread::{
@@ -26,20 +25,20 @@ use rustix::{
     },
 };
 
-use super::relay::{Over, Relay};
+use super::{
+    home::Home,
+    relay::{Over, Relay},
+};
 use crate::{
     capabilities,
     failure::{Step, refused},
     limits,
     line::{self, Word},
-    mounts::{Setting, attach, binds, detached, find_or_make, kernel},
+    mounts::{attach, binds, find_or_make},
     network,
     seccomp::Filters,
     syscalls::{self, Children},
 };
-
-/// For the guest, the configuration, and what the runtime writes down and complains about.
-const STAGE_SIZE: &str = "16m";
 
 /// A little less than the launcher's, so that it is us who tells what happened.
 const PATIENCE: Timespec = Timespec { tv_sec: 25, tv_nsec: 0 };
@@ -53,6 +52,7 @@ pub(super) struct Newcomer<'a> {
     pub(super) hosted: &'a Hosted,
     pub(super) guest: OwnedFd,
     pub(super) listener: OwnedFd,
+    pub(super) home: Home,
     pub(super) root: OwnedFd,
     pub(super) binds: Vec<OwnedFd>,
     pub(super) filters: Filters,
@@ -71,16 +71,18 @@ pub(super) fn live(line: &OwnedFd, newcomer: Newcomer<'_>) -> ! {
 }
 
 fn keep(line: &OwnedFd, newcomer: Newcomer<'_>) -> Result<Over, Failure> {
-    let Newcomer { hosted, mut guest, listener, root, binds, filters } = newcomer;
+    let Newcomer { hosted, guest, listener, home, root, binds, filters } = newcomer;
     let step = "leave the launcher behind";
     syscalls::children(Children::Awaited);
     umask(Mode::from_raw_mode(0o022));
     setsid().step(step)?;
-    let mut keep = vec![line.as_raw_fd(), guest.as_raw_fd(), listener.as_raw_fd(), root.as_raw_fd()];
-    keep.extend(binds.iter().map(AsRawFd::as_raw_fd));
+    let mut keep =
+        vec![line.as_raw_fd(), guest.as_raw_fd(), listener.as_raw_fd(), root.as_raw_fd()];
+    keep.extend(binds.iter().chain(home.descriptors()).map(AsRawFd::as_raw_fd));
     let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).step(step)?;
     (0..=2).try_for_each(|number| syscalls::place(&null, number)).step(step)?;
     keep.extend([0, 1, 2]);
+    // With all others, it closes this one by its number.
     syscalls::close_all_but(&mut keep).step(step)?;
     std::mem::forget(null);
     line::await_nod(line).step(step)?;
@@ -89,8 +91,9 @@ fn keep(line: &OwnedFd, newcomer: Newcomer<'_>) -> Result<Over, Failure> {
     limits::set_common()?;
     network::isolate()?;
     syscalls::unshare(UnshareFlags::NEWCGROUP).step("make the control group namespace")?;
-    furnish(hosted, &mut guest, &root, &binds)?;
-    drop((guest, root, binds));
+    home.move_in()?;
+    set_stage(hosted, &guest, &root, &binds)?;
+    drop((home, guest, root, binds));
     let (to_guest, from_guest) = start(hosted)?;
     capabilities::keep(CapabilitySet::empty())?;
     syscalls::filter_calls(filters.of(Strictness::Allowlist)).step("filter system calls")?;
@@ -112,23 +115,13 @@ fn take_ids() -> Result<(), Failure> {
 }
 
 /// Sets the stage, with the root of the sandbox on it.
-fn furnish(
+fn set_stage(
     hosted: &Hosted,
-    guest: &mut OwnedFd,
+    guest: &OwnedFd,
     root: &OwnedFd,
     binds: &[OwnedFd],
 ) -> Result<(), Failure> {
     let step = "set the stage";
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).step("leave the host's mounts")?;
-    let place = |path: &str| {
-        open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step_on(step, path)
-    };
-    attach(kernel::processes()?, place("/proc")?).step_on(step, "/proc")?;
-    let settings = [Setting::Text("size", STAGE_SIZE), Setting::Text("mode", "755")];
-    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let stage = detached("tmpfs", &settings, attributes).step(step)?;
-    attach(&stage, place(STAGE)?).step_on(step, STAGE)?;
     for directory in ["rootfs", "state", "guest"] {
         let path = format!("{STAGE}/{directory}");
         fs::create_dir(&path).step_on(step, &path)?;
@@ -136,7 +129,8 @@ fn furnish(
     write_guest(guest).step_on(step, "the guest")?;
     let path = format!("{STAGE}/config.json");
     fs::write(&path, &hosted.config).step_on(step, &path)?;
-    attach(root, place(&format!("{STAGE}/rootfs"))?).step("attach the root")?;
+    let place = open(format!("{STAGE}/rootfs"), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    attach(root, place.step(step)?).step("attach the root")?;
     for (name, mode) in [("proc", 0o755), ("dev", 0o755), ("sys", 0o755), ("tmp", 0o1777)] {
         find_or_make(root.as_fd(), name, mode).step_on("furnish the root", name)?;
     }
@@ -147,7 +141,7 @@ fn furnish(
 }
 
 /// Runtimes want a file.
-fn write_guest(guest: &mut OwnedFd) -> io::Result<()> {
+fn write_guest(guest: &OwnedFd) -> io::Result<()> {
     let path = format!("{STAGE}/guest/lamp-guest");
     let mut program = File::open(format!("/proc/self/fd/{}", guest.as_raw_fd()))?;
     io::copy(&mut program, &mut File::create_new(&path)?)?;
@@ -176,7 +170,8 @@ fn start(hosted: &Hosted) -> Result<(OwnedFd, OwnedFd), Failure> {
 /// The end of what the runtime complained about.
 fn complaint() -> String {
     let mut text = Vec::new();
-    let read = File::open(format!("{STAGE}/errors")).and_then(|mut file| file.read_to_end(&mut text));
+    let read =
+        File::open(format!("{STAGE}/errors")).and_then(|mut file| file.read_to_end(&mut text));
     let end = text.len().saturating_sub(COMPLAINT);
     let text = String::from_utf8_lossy(text.get(end..).unwrap_or_default()).trim().to_owned();
     match read {

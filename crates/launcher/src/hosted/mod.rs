@@ -13,11 +13,13 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`keeper`] | the first process: furnishes the box, starts the runtime |
+//! | [`home`] | what the box shows of the host: programs and libraries, a few devices |
+//! | [`keeper`] | the first process: moves into the box, starts the runtime |
 //! | [`relay`] | carries frames between the server and the guest |
 //! | [`frames`] | finds whole frames in a stream |
 
 mod frames;
+mod home;
 mod keeper;
 mod relay;
 
@@ -52,7 +54,7 @@ use crate::{
     users,
 };
 
-use self::keeper::Newcomer;
+use self::{home::Home, keeper::Newcomer};
 
 const NAMESPACES: [i32; 5] = [
     libc::CLONE_NEWUSER,
@@ -97,16 +99,17 @@ fn make(hosted: &Hosted, guest: OwnedFd) -> Result<(Answer, OwnedFd), Failure> {
     let host = maps.host(base)?;
     let bind = |bind| binds::mapped(bind, &host);
     let binds = plan.binds.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+    let home = Home::of_this_host(base)?;
     let (ours, theirs) = line::open().step("make a line")?;
     let filters = Filters::compile();
     let (pid, handle) = match clone(base)? {
         Side::Parent { pid, handle } => (pid, handle),
         Side::Child => {
-            let newcomer = Newcomer { hosted, guest, listener, root, binds, filters };
+            let newcomer = Newcomer { hosted, guest, listener, home, root, binds, filters };
             keeper::live(&theirs, newcomer)
         }
     };
-    drop((theirs, listener, root, binds));
+    drop((theirs, listener, home, root, binds));
     let made = (|| {
         let started = standby::started(pid)?;
         prepare(pid, base, plan)?;

@@ -115,8 +115,7 @@ impl Relay {
     fn turn(&mut self) -> Result<(), Over> {
         let full = self.server.as_ref().is_some_and(|server| server.unsent.len() >= ENOUGH);
         let hear_guest = if full { PollFlags::empty() } else { PollFlags::IN };
-        let tell_guest =
-            if self.unsent.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
+        let tell_guest = if self.unsent.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
         let mut polled = vec![
             PollFd::new(&self.listener, PollFlags::IN),
             PollFd::new(&self.from_guest, hear_guest),

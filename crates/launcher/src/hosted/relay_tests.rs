@@ -40,11 +40,10 @@ fn started(directory: &std::path::Path) -> (Guest, thread::JoinHandle<Over>) {
     let (to_guest, input) = UnixStream::pair().unwrap();
     let (output, from_guest) = UnixStream::pair().unwrap();
     let mut guest = Guest { input, output };
-    let mut relay =
-        Relay::new(listener.into(), to_guest.into(), from_guest.into(), LIMIT).unwrap();
+    let mut relay = Relay::new(listener.into(), to_guest.into(), from_guest.into(), LIMIT).unwrap();
     let running = thread::spawn(move || {
-        relay.greet(HELLO, &Timespec { tv_sec: 10, tv_nsec: 0 }).unwrap();
-        relay.run()
+        let greeted = relay.greet(HELLO, &Timespec { tv_sec: 10, tv_nsec: 0 });
+        greeted.map_or_else(|over| over, |()| relay.run())
     });
     guest.hears(HELLO);
     guest.says(HELLO);

@@ -48,6 +48,9 @@ const QUIET: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID
 /// How many files `/dev/shm` may hold.
 const SHARED_FILES: &str = "65536";
 
+/// How many terminals a sandbox may have. All sandboxes and the host share 4096, and one must not take them all.
+const TERMINALS: &str = "256";
+
 /// `/proc` of this process's own pid namespace.
 pub(crate) fn processes() -> Result<OwnedFd, Failure> {
     detached("proc", &[], QUIET).step("mount /proc")
@@ -90,6 +93,7 @@ pub(crate) fn terminals(users: Users) -> Result<OwnedFd, Failure> {
         Setting::Flag("newinstance"),
         Setting::Text("ptmxmode", "0666"),
         Setting::Text("mode", "0620"),
+        Setting::Text("max", TERMINALS),
     ];
     match users {
         // The group `tty`.

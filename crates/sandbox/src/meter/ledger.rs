@@ -56,6 +56,7 @@ pub enum LedgerError {
 impl Ledger {
     pub fn open(directory: &Path) -> Result<Self, LedgerError> {
         fs::create_dir_all(directory)?;
+        sweep(directory)?;
         Ok(Self { directory: directory.to_owned(), writing: Mutex::new(()) })
     }
 
@@ -184,6 +185,19 @@ fn read(path: &Path) -> Result<Option<Row>, LedgerError> {
         reason: error.to_string(),
     })?;
     Ok(Some(stored.into()))
+}
+
+/// Removes rows that were being written when the server died: the old ones still hold.
+fn sweep(directory: &Path) -> io::Result<()> {
+    for shelf in fs::read_dir(directory)? {
+        for entry in fs::read_dir(shelf?.path())? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "new") {
+                fs::remove_file(path)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Beside it, then over it. Only the last reading waits for the disk: a live row is written again soon.

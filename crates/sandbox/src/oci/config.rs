@@ -122,9 +122,7 @@ pub(super) fn write(launch: &Launch, runtime: Runtime) -> Value {
 }
 
 fn mounts(launch: &Launch, runtime: Runtime) -> Vec<Value> {
-    let mount = |to: &str, kind: &str, options: &[&str]| {
-        json!({ "destination": to, "type": kind, "source": kind, "options": options })
-    };
+    let mount = |to: &str, kind: &str, options: &[&str]| json!({ "destination": to, "type": kind, "source": kind, "options": options });
     let shared = format!("size={}", launch.shared_memory_bytes);
     let mut mounts = vec![
         mount("/proc", "proc", &["nosuid", "noexec", "nodev"]),

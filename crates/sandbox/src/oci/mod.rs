@@ -12,10 +12,12 @@
 //! | module | what it does |
 //! |---|---|
 //! | `config` | writes what a runtime is told |
+//! | `memory` | remembers that it works |
 //!
 //! What gVisor does differently is in `docs/concepts/sandbox.md`.
 
 mod config;
+mod memory;
 
 use std::{
     path::{Path, PathBuf},
@@ -28,11 +30,19 @@ use launcher::plan::{Hosted, Launch, STAGE};
 
 use crate::{control_groups::Limits, settings::Walls};
 
+pub(crate) use memory::Memory;
+
 /// Where programs of the system are. Not the `PATH` of whoever started the server.
 const PLACES: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 const MIB: u64 = 1 << 20;
+
+/// gVisor itself, with a few programs inside.
+const LEAST_THREADS: u32 = 512;
+
+/// How many processes the kernel numbers where nobody told it otherwise.
+const SMALLEST_HOST: u32 = 32_768;
 
 /// A program that builds walls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,13 +130,15 @@ impl Builders {
 impl Builder {
     /// What the control group must allow so that the sandbox gets what was asked for: a runtime needs something itself.
     ///
-    /// gVisor has two threads of the host for each of the sandbox, and some of its own.
+    /// gVisor keeps no number of processes. By ptrace it needs a thread of the host for almost every pair of processes
+    /// inside (100 that sleep: 4,900), so the host's numbers of processes set the limit: one sandbox never takes more than
+    /// an eighth of them.
     pub(crate) fn limits(&self, asked: Limits) -> Limits {
         match self {
             Self::Launcher => asked,
             Self::Runtime { runtime: Runtime::Runsc, .. } => Limits {
                 memory_bytes: asked.memory_bytes.saturating_add(96 * MIB),
-                pids: asked.pids.saturating_mul(3).saturating_add(128),
+                pids: asked.pids.saturating_mul(16).min(eighth_of_all_pids()).max(LEAST_THREADS),
                 ..asked
             },
             Self::Runtime { runtime: Runtime::Runc, .. } => Limits {
@@ -136,6 +148,11 @@ impl Builder {
             },
         }
     }
+}
+
+fn eighth_of_all_pids() -> u32 {
+    let all = std::fs::read_to_string("/proc/sys/kernel/pid_max").ok();
+    all.and_then(|all| all.trim().parse().ok()).unwrap_or(SMALLEST_HOST) / 8
 }
 
 /// The plan for a sandbox that `runtime` is to host.

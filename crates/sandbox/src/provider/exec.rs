@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use contracts::sandbox::{
-    CommandName, Cut, Ended, Exec, Finished, SandboxError, Streams, User,
-};
+use contracts::sandbox::{CommandName, Cut, Ended, Exec, Finished, SandboxError, Streams, User};
 use domain::{cost::Cost, id::SandboxId};
 use guest::protocol::{Ending, Job, Program, Refusal, Size, Who};
 
@@ -81,9 +79,7 @@ impl Inner {
             environment,
             directory: command.directory.clone(),
             who: who(command.user),
-            terminal: command
-                .terminal
-                .map(|size| Size { columns: size.columns, rows: size.rows }),
+            terminal: command.terminal.map(|size| Size { columns: size.columns, rows: size.rows }),
             wall_millis: u64::try_from(command.limit.as_millis()).unwrap_or(u64::MAX),
             output_limit: command.output_limit,
         };

@@ -73,7 +73,11 @@ impl Inner {
             return false;
         }
         let Ok(disk) = entry.record.disk.parse() else { return false };
-        let Ok(usage) = self.disks.usage(&disk) else { return false };
+        let usage = match self.disks.usage(&disk) {
+            Ok(usage) => usage,
+            // What is nested too deep to be counted is hidden on purpose.
+            Err(error) => return matches!(error, DiskError::TooDeep(_)),
+        };
         let limit = limit(&entry.record.spec.compute);
         usage.bytes > limit.bytes || usage.files > limit.files
     }

@@ -202,7 +202,6 @@ impl Inner {
 }
 
 /// Something that this host refused for now.
-#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn busy(error: impl std::fmt::Display) -> SandboxError {
     SandboxError::Busy { reason: error.to_string() }
 }

@@ -10,6 +10,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use contracts::sandbox::{Compute, Spec};
@@ -21,10 +22,13 @@ use super::{
 };
 use crate::{settings::PoolSettings, stack::Stack};
 
+/// Whoever was given a member has a command to run, and needs the CPU more than the next member does.
+const BREATH: Duration = Duration::from_millis(10);
+
 #[derive(Debug)]
 pub(super) struct Pool {
     settings: PoolSettings,
-    shelves: Mutex<BTreeMap<String, Shelf>>,
+    kinds: Mutex<BTreeMap<String, Shelf>>,
 }
 
 /// The members of one image, tier and size.
@@ -43,11 +47,11 @@ struct Shelf {
 
 impl Pool {
     pub(super) fn new(settings: PoolSettings) -> Self {
-        Self { settings, shelves: Mutex::default() }
+        Self { settings, kinds: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Shelf>> {
-        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes a member, if one waits, and remembers that it was asked for. Those that died while they waited are `dead`.
@@ -61,8 +65,8 @@ impl Pool {
         if self.settings.most_of_a_kind == 0 {
             return None;
         }
-        let mut shelves = self.lock();
-        let shelf = shelves.entry(kind(stack, spec)).or_insert_with(|| Shelf {
+        let mut kinds = self.lock();
+        let row = kinds.entry(kind(stack, spec)).or_insert_with(|| Shelf {
             stack: stack.clone(),
             tier: spec.tier,
             compute: spec.compute,
@@ -71,9 +75,9 @@ impl Pool {
             coming: 0,
             asked_at: now,
         });
-        shelf.asked_at = now;
-        shelf.wanted = shelf.wanted.saturating_add(1).min(self.settings.most_of_a_kind);
-        while let Some(member) = shelf.members.pop_front() {
+        row.asked_at = now;
+        row.wanted = row.wanted.saturating_add(1).min(self.settings.most_of_a_kind);
+        while let Some(member) = row.members.pop_front() {
             if member.body.link.lost().is_none() {
                 return Some(member);
             }
@@ -84,38 +88,38 @@ impl Pool {
 
     /// What should be made now: counted as coming, so that nobody else makes it too.
     fn due(&self) -> Option<(String, Stack, Tier, Compute)> {
-        let mut shelves = self.lock();
-        let count = |shelf: &Shelf| shelf.coming + u32::try_from(shelf.members.len()).unwrap_or(0);
-        let all: u32 = shelves.values().map(count).sum();
+        let mut kinds = self.lock();
+        let count = |row: &Shelf| row.coming + u32::try_from(row.members.len()).unwrap_or(0);
+        let all: u32 = kinds.values().map(count).sum();
         if all >= self.settings.most {
             return None;
         }
-        let (kind, shelf) = shelves.iter_mut().find(|(_, shelf)| count(shelf) < shelf.wanted)?;
-        shelf.coming += 1;
-        Some((kind.clone(), shelf.stack.clone(), shelf.tier, shelf.compute))
+        let (kind, row) = kinds.iter_mut().find(|(_, row)| count(row) < row.wanted)?;
+        row.coming += 1;
+        Some((kind.clone(), row.stack.clone(), row.tier, row.compute))
     }
 
     /// Puts a new member on its shelf; gives it back where the shelf is gone.
     fn put(&self, kind: &str, member: Option<Booted>) -> Option<Booted> {
-        let mut shelves = self.lock();
-        let Some(shelf) = shelves.get_mut(kind) else { return member };
-        shelf.coming = shelf.coming.saturating_sub(1);
+        let mut kinds = self.lock();
+        let Some(row) = kinds.get_mut(kind) else { return member };
+        row.coming = row.coming.saturating_sub(1);
         match member {
-            Some(member) => shelf.members.push_back(member),
+            Some(member) => row.members.push_back(member),
             // It could not be made: not tried again until somebody asks again.
-            None => shelf.wanted = 0,
+            None => row.wanted = 0,
         }
         None
     }
 
     /// Members of kinds that nobody asks for, or that `stale` says are no longer right.
     fn drained(&self, now: Timestamp, stale: impl Fn(&Stack) -> bool) -> Vec<Booted> {
-        let mut shelves = self.lock();
+        let mut kinds = self.lock();
         let mut drained = Vec::new();
-        shelves.retain(|_, shelf| {
-            let forgotten = now.since(shelf.asked_at) > self.settings.drain_after;
-            if forgotten || stale(&shelf.stack) {
-                drained.extend(shelf.members.drain(..));
+        kinds.retain(|_, row| {
+            let forgotten = now.since(row.asked_at) > self.settings.drain_after;
+            if forgotten || stale(&row.stack) {
+                drained.extend(row.members.drain(..));
                 return false;
             }
             true
@@ -124,11 +128,7 @@ impl Pool {
     }
 
     pub(super) fn stacks(&self) -> Vec<Stack> {
-        self.lock().values().map(|shelf| shelf.stack.clone()).collect()
-    }
-
-    pub(super) fn waiting(&self) -> usize {
-        self.lock().values().map(|shelf| shelf.members.len()).sum()
+        self.lock().values().map(|row| row.stack.clone()).collect()
     }
 }
 
@@ -157,7 +157,10 @@ impl Inner {
         let inner = Arc::clone(self);
         self.work.spawn(async move {
             let mut next = Some((kind, stack, tier, compute));
+            let mut breath = tokio::time::interval(BREATH);
+            breath.tick().await;
             while let Some((kind, stack, tier, compute)) = next {
+                breath.tick().await;
                 if inner.stop.is_cancelled() {
                     return;
                 }

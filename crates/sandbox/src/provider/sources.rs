@@ -98,7 +98,9 @@ impl Inner {
             let entry = sandbox.lock();
             (entry.body.clone(), entry.record.spec.clone())
         };
-        let Some(body) = body.filter(|_| !spec.hooks.pre_teardown.trim().is_empty()) else { return };
+        let Some(body) = body.filter(|_| !spec.hooks.pre_teardown.trim().is_empty()) else {
+            return;
+        };
         // A frozen one hears nothing. It is stopped next in any case.
         let _ = body.group.thaw();
         let running = self.hook(&body, &spec, "pre_teardown", &spec.hooks.pre_teardown);

@@ -108,11 +108,7 @@ impl Stacks {
         Ok((stack, digest))
     }
 
-    async fn image(
-        &self,
-        inner: &Inner,
-        key: &ImageKey,
-    ) -> Result<(Stack, Digest), SandboxError> {
+    async fn image(&self, inner: &Inner, key: &ImageKey) -> Result<(Stack, Digest), SandboxError> {
         let image = Base::Image(key.clone()).to_string();
         let wrong = |reason| SandboxError::Image { image: image.clone(), reason };
         let found = inner.images.find(key).map_err(|error| wrong(error.to_string()))?;
@@ -131,11 +127,10 @@ impl Stacks {
     }
 
     /// The least that a first process can start from, to find out what this host gives.
-    pub(super) fn bare(&self, inner: &Inner) -> Result<Stack, String> {
-        inner.skeleton(&Accounts::ours(), Skeleton::default()).map(|layer| Stack {
-            layers: vec![layer.to_string()],
-            ..Stack::default()
-        })
+    pub(super) fn bare(inner: &Inner) -> Result<Stack, String> {
+        inner
+            .skeleton(&Accounts::ours(), &Skeleton::default())
+            .map(|layer| Stack { layers: vec![layer.to_string()], ..Stack::default() })
     }
 
     /// Whether something newer stands where this was found.
@@ -178,14 +173,14 @@ impl Inner {
         let view = HostView::of_this_host(&self.settings.toolchains).map_err(sentence)?;
         let mut more = Skeleton::default();
         more.extend(view.skeleton.iter().cloned());
-        let skeleton = self.skeleton(&Accounts::ours(), more)?;
+        let skeleton = self.skeleton(&Accounts::ours(), &more)?;
         let binds = view.binds.iter().map(|bind| (bind.from.clone(), bind.to.clone())).collect();
         let layers = vec![skeleton.to_string()];
         Ok((Stack { layers, binds, ..Stack::in_workspace() }, view.digest()))
     }
 
     /// The layer that every sandbox stands on, above its base.
-    fn skeleton(&self, accounts: &Accounts, more: Skeleton) -> Result<LayerName, String> {
+    fn skeleton(&self, accounts: &Accounts, more: &Skeleton) -> Result<LayerName, String> {
         let mut skeleton = Skeleton::new(accounts, HOSTNAME);
         skeleton.extend(more.entries().cloned());
         let name = named("skeleton", &skeleton.digest())?;
@@ -205,7 +200,7 @@ impl Inner {
             }
         })?;
         let accounts = Accounts::of_layers(&[root], owner);
-        let skeleton = self.skeleton(&accounts, Skeleton::default())?;
+        let skeleton = self.skeleton(&accounts, &Skeleton::default())?;
         let layers = vec![skeleton.to_string(), name.to_string()];
         Ok((Stack { layers, ..Stack::in_workspace() }, digest))
     }
@@ -231,7 +226,7 @@ impl Inner {
             paths.insert(0, path);
         }
         let accounts = Accounts::of_layers(&paths, self.owner());
-        names.insert(0, self.skeleton(&accounts, Skeleton::default())?.to_string());
+        names.insert(0, self.skeleton(&accounts, &Skeleton::default())?.to_string());
         let environment = image.config.environment.clone().into_iter().collect();
         let stack = Stack { layers: names, environment, ..Stack::in_workspace() };
         Ok((stack, image.digest))

@@ -29,7 +29,7 @@ use crate::{
     body::{Body, BodyError},
     control_groups::{Ability, ControlGroups},
     meter::{Ledger, Meter},
-    oci::{Builders, Platform, Runtime},
+    oci::{Builder, Builders, Memory, Platform, Runtime},
     record::{BodyRecord, Gone, Record, Records},
     repositories::{FetchLimits, Mirrors},
     settings::Settings,
@@ -61,11 +61,8 @@ impl Provider {
         }
         private_directory(&settings.data)?;
         private_directory(&settings.run)?;
-        let identity = if rustix::process::geteuid().is_root() {
-            Identity::Root
-        } else {
-            Identity::Ordinary
-        };
+        let identity =
+            if rustix::process::geteuid().is_root() { Identity::Root } else { Identity::Ordinary };
         let other = |what| move |reason: String| StartError::Other { what, reason };
         let disks = Disks::open(&settings.data.join("disks"), Wish::Best, settings.disk_bytes)?;
         let inner = Inner {
@@ -81,8 +78,12 @@ impl Provider {
             groups: control_groups(&settings.data)?,
             images: Images::open(&settings.data.join("images"), disks.clone())
                 .map_err(|error| other("the images")(error.to_string()))?,
-            mirrors: Mirrors::open(&settings.data.join("mirrors"), Path::new("git"), FetchLimits::default())
-                .map_err(|error| other("the mirrors")(error.to_string()))?,
+            mirrors: Mirrors::open(
+                &settings.data.join("mirrors"),
+                Path::new("git"),
+                FetchLimits::default(),
+            )
+            .map_err(|error| other("the mirrors")(error.to_string()))?,
             records: Records::open(&settings.data.join("records"))?,
             gone: Gone::open(&settings.data.join("gone"))?,
             ledger: Ledger::open(&settings.data.join("ledger"))
@@ -167,8 +168,8 @@ fn control_groups(data: &Path) -> io::Result<ControlGroups> {
     let own = fs::read_to_string("/proc/self/cgroup")?;
     let data = fs::canonicalize(data)?;
     let digest = Sha256::digest(data.as_os_str().as_encoded_bytes());
-    let place: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    Ok(ControlGroups::find(&mounts, &own, Path::new("/"), &format!("lamplighter-{place}")))
+    let place = digest.iter().take(4).fold(0, |place: u32, byte| place << 8 | u32::from(*byte));
+    Ok(ControlGroups::find(&mounts, &own, Path::new("/"), &format!("lamplighter-{place:08x}")))
 }
 
 impl Inner {
@@ -286,7 +287,7 @@ impl Inner {
         let mut weaker = self.groups.weaker();
         weaker.extend(self.disks.weaker());
         let (mut tiers, mut missing) = (Vec::new(), BTreeMap::new());
-        let stack = self.stacks.bare(self);
+        let stack = Stacks::bare(self);
         for tier in [Tier::Verified, Tier::Standard, Tier::Untrusted] {
             let tried = match self.builders.runtime(tier) {
                 None => match self.try_tier(tier, Compute::LEAST, &stack).await {
@@ -329,18 +330,37 @@ impl Inner {
         let compute = Compute::default();
         match runtime {
             Runtime::Runc => self.try_tier(tier, compute, stack).await,
-            Runtime::Runsc => {
-                let mut reasons = Vec::new();
-                for platform in Platform::ALL {
-                    self.builders.choose(platform);
-                    match self.try_tier(tier, compute, stack).await {
-                        Ok(()) => return Ok(()),
-                        Err(reason) => reasons.push(reason),
+            Runtime::Runsc => self.try_gvisor(tier, compute, stack).await,
+        }
+    }
+
+    async fn try_gvisor(
+        self: &Arc<Self>,
+        tier: Tier,
+        compute: Compute,
+        stack: &Result<Stack, String>,
+    ) -> Result<(), String> {
+        self.limits_hold()?;
+        let Builder::Runtime { program, .. } = self.builders.of(tier)? else { return Ok(()) };
+        let memory = Memory::new(&self.settings.data);
+        if let Some(platform) = memory.recall(&program) {
+            self.builders.choose(platform);
+            return Ok(());
+        }
+        let mut reasons = Vec::new();
+        for platform in Platform::ALL {
+            self.builders.choose(platform);
+            match self.try_tier(tier, compute, stack).await {
+                Ok(()) => {
+                    if let Err(error) = memory.remember(&program, platform) {
+                        tracing::warn!(%error, "that gVisor works is not remembered");
                     }
+                    return Ok(());
                 }
-                Err(reasons.join("; "))
+                Err(reason) => reasons.push(reason),
             }
         }
+        Err(reasons.join("; "))
     }
 
     async fn try_tier(

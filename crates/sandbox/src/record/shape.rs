@@ -86,6 +86,13 @@ fn value<T: Copy>(words: &[(T, &str)], word: &str) -> Result<T, String> {
     found.map(|(value, _)| *value).ok_or_else(|| format!("`{word}` is not known"))
 }
 
+fn parsed<T: std::str::FromStr>(text: &str) -> Result<T, String>
+where
+    T::Err: std::fmt::Display,
+{
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
 impl Shape {
     pub(super) fn of(record: &Record) -> Self {
         let Record { spec, .. } = record;
@@ -132,12 +139,6 @@ impl Shape {
     pub(super) fn record(self) -> Result<Record, String> {
         if self.version != VERSION {
             return Err(format!("it has version {}, and this is {VERSION}", self.version));
-        }
-        fn parsed<T: std::str::FromStr>(text: &str) -> Result<T, String>
-        where
-            T::Err: std::fmt::Display,
-        {
-            text.parse().map_err(|error: T::Err| error.to_string())
         }
         let owner = match (self.task, self.person) {
             (Some(task), None) => Owner::Task(parsed(&task)?),

@@ -18,9 +18,9 @@ mod fetch;
 mod git;
 mod reading;
 mod source;
-mod tree;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::{
     collections::{HashMap, HashSet},

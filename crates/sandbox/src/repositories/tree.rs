@@ -61,7 +61,8 @@ impl Mirrors {
         }
         wanted.truncate(MOST_FILES);
         for path in wanted {
-            let content = self.git_says(name, &["cat-file", "blob", &format!("{commit}:{path}")]).await?;
+            let content =
+                self.git_says(name, &["cat-file", "blob", &format!("{commit}:{path}")]).await?;
             manifests.files.insert(path, content.into_bytes());
         }
         Ok(manifests)
@@ -113,9 +114,8 @@ fn entry(line: &str) -> Option<(TreeEntry, u64)> {
 }
 
 fn candidates(directory: &str, entries: &[(TreeEntry, u64)]) -> Vec<String> {
-    let may_be = |name: &str| {
-        NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
-    };
+    let may_be =
+        |name: &str| NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending));
     entries
         .iter()
         .filter(|(entry, size)| entry.kind == EntryKind::File && *size <= LARGEST)

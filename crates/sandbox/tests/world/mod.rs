@@ -1,6 +1,11 @@
 //! A provider of its own for each test, below a directory that goes away with everything in it.
 
-#![allow(clippy::unwrap_used, clippy::panic, dead_code, reason = "a test that cannot begin fails; not every test uses all")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    reason = "a test that cannot begin fails; not every test uses all"
+)]
 
 use std::{
     path::Path,
@@ -33,7 +38,7 @@ impl IdSource for Counted {
     }
 }
 
-pub fn settings(at: &Path) -> Settings {
+pub(crate) fn settings(at: &Path) -> Settings {
     Settings {
         data: at.join("data"),
         run: at.join("run"),
@@ -47,17 +52,17 @@ pub fn settings(at: &Path) -> Settings {
     }
 }
 
-pub struct World {
-    pub provider: Provider,
-    pub at: tempfile::TempDir,
+pub(crate) struct World {
+    pub(crate) provider: Provider,
+    pub(crate) at: tempfile::TempDir,
 }
 
 impl World {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with_walls(Walls::ByTier).await
     }
 
-    pub async fn with_walls(walls: Walls) -> Self {
+    pub(crate) async fn with_walls(walls: Walls) -> Self {
         let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
         let settings = Settings { walls, ..settings(at.path()) };
         let provider = Provider::start(settings).await.unwrap();
@@ -65,7 +70,7 @@ impl World {
     }
 
     /// Ends everything, and says what is left.
-    pub async fn end(self) {
+    pub(crate) async fn end(self) {
         self.provider.close().await.unwrap();
     }
 }

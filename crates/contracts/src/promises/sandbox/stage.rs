@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 
 use super::super::{Broken, TASK, succeed};
 use crate::sandbox::{
-    CommandName, Compute, Ended, Exec, FileAsk, Finished, Hooks, Input, Output, Owner, SandboxError,
-    SandboxName, Sandboxes, Spec, State, Streams, Transfer, Use, User,
+    CommandName, Compute, Ended, Exec, FileAsk, Finished, Hooks, Input, Output, Owner,
+    SandboxError, SandboxName, Sandboxes, Spec, State, Streams, Transfer, Use, User,
 };
 
 /// How many sandboxes the suite may use, and therefore removes at the end.

@@ -29,8 +29,9 @@ impl Prune {
         match self.format.format() {
             Format::Json => write_json(&Versioned::new(pruned), out)?,
             Format::People => {
-                let count = pruned.removed.len();
-                writeln!(out, "Removed {count} images, {}.", amount::bytes(pruned.bytes))?;
+                let count = u64::try_from(pruned.removed.len()).unwrap_or(u64::MAX);
+                let (images, bytes) = (amount::count(count, "image"), amount::bytes(pruned.bytes));
+                writeln!(out, "Removed {images}, {bytes}.")?;
             }
         }
         Ok(Exit::Done)

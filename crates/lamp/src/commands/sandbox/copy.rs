@@ -104,11 +104,13 @@ impl Copy {
                 out,
             )?,
             (Format::People, Some(Unpacked { files, bytes, links_left_out })) => {
-                writeln!(out, "Copied {files} files, {}.", amount::bytes(bytes))?;
+                let (files, bytes) = (amount::count(files, "file"), amount::bytes(bytes));
+                writeln!(out, "Copied {files}, {bytes}.")?;
                 if links_left_out > 0 {
                     writeln!(
                         err,
-                        "note: left out {links_left_out} links that lead out of the target."
+                        "note: left out {} to places outside of the target.",
+                        amount::count(links_left_out, "link")
                     )?;
                 }
             }
@@ -200,7 +202,8 @@ impl Copy {
         sandbox: &str,
         path: &str,
     ) -> anyhow::Result<()> {
-        fs_err::symlink_metadata(from)?;
+        std::fs::symlink_metadata(from)
+            .with_context(|| format!("cannot copy `{}`", from.display()))?;
         let found = match client.entry(sandbox, &self.at(path)).await {
             Ok(found) => Some(found.kind),
             Err(error) if error.problem().is_some_and(|problem| problem.code == Code::Path) => None,

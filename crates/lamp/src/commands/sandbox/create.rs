@@ -27,7 +27,7 @@ pub(super) struct Create {
 
 impl Create {
     pub(super) async fn run(&self, client: &Client, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let wish = CreateSandbox { name: self.name.clone(), ..self.make.wish() };
+        let wish = CreateSandbox { name: self.name.clone(), ..self.make.wish(client).await? };
         let made = client.create(&wish).await.explained()?;
         let format = self.format.format();
         show(&made, format, out)?;

@@ -18,6 +18,7 @@ use std::io::Write;
 pub(crate) use exec::not_begun;
 use serde::Serialize;
 use wire::{client::Turn, sandbox as shape};
+pub(crate) use wishes::SourceFlags;
 
 use crate::{
     amount,

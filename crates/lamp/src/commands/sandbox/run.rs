@@ -55,7 +55,7 @@ impl Run {
         out: &mut impl Write,
         err: &mut impl Write,
     ) -> anyhow::Result<Exit> {
-        let wish = CreateSandbox { id: Some(id.to_owned()), ..self.make.wish() };
+        let wish = CreateSandbox { id: Some(id.to_owned()), ..self.make.wish(client).await? };
         let (mut interrupt, mut terminate) =
             (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let made = tokio::select! {

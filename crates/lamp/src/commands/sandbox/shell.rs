@@ -1,7 +1,8 @@
 //! `lamp sandbox shell`
 
-use std::io::Write;
+use std::io::{self, Write};
 
+use anyhow::bail;
 use wire::{
     client::Client,
     exec::{StartExec, User},
@@ -11,7 +12,9 @@ use super::wishes::user;
 use crate::{
     environment::Environment,
     exit::Exit,
+    report::Hint,
     session::{self, Terminal},
+    terminal::Stream,
 };
 
 /// Open a shell in a sandbox, on a terminal of its own
@@ -40,6 +43,12 @@ impl Shell {
         out: &mut impl Write,
         err: &mut impl Write,
     ) -> anyhow::Result<Exit> {
+        if Stream::of(&io::stdin()) == Stream::Elsewhere {
+            // Nothing could say that the input has ended: a terminal has no end.
+            let hint =
+                format!("`lamp sandbox exec {} -- sh` takes input from a pipe", self.sandbox);
+            bail!(Hint::new("a shell wants a terminal, and the input is none", hint));
+        }
         let shell = "if command -v bash >/dev/null; then exec bash -l; else exec sh -l; fi";
         let usual = || ["/bin/sh", "-c", shell].map(str::to_owned).to_vec();
         let argv = if self.command.is_empty() { usual() } else { self.command.clone() };

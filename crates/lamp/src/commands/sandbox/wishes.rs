@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use wire::{
+    client::Client,
     exec::{StartExec, User},
-    sandbox::{ComputeWish, CreateSandbox, Repository, Tier},
+    sandbox::{ComputeWish, CreateSandbox, Hooks, Repository, Tier},
 };
 
-use crate::amount::{Cores, Size, Time};
+use crate::{
+    amount::{Cores, Size, Time},
+    remote::whole_base,
+};
 
 /// What a sandbox is made of, and how much it may use.
 #[derive(Debug, Clone, clap::Args)]
@@ -20,12 +24,48 @@ pub(super) struct MakeFlags {
     #[arg(long, value_name = "TIER", default_value = "standard", value_parser = tier)]
     tier: Tier,
 
-    /// A repository to bring in, found at `/workspace/` and the last word of its name; may be repeated
-    #[arg(long = "repository", value_name = "NAME=URL[#REVISION]", value_parser = repository)]
-    repositories: Vec<Repository>,
+    #[command(flatten)]
+    sources: SourceFlags,
+
+    #[command(flatten)]
+    hooks: HookFlags,
 
     #[command(flatten)]
     compute: ComputeFlags,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SourceFlags {
+    /// A repository to bring in, found at `/workspace/` and the last word of its name; may be repeated
+    #[arg(long = "repository", value_name = "NAME=URL[#REVISION]", value_parser = repository)]
+    pub(crate) repositories: Vec<Repository>,
+}
+
+/// Scripts that run as the agent in the first repository.
+#[derive(Debug, Clone, clap::Args)]
+struct HookFlags {
+    /// Run once, when the repositories are there: a script for the shell, as the agent
+    #[arg(long, value_name = "SCRIPT")]
+    post_clone: Option<String>,
+
+    /// Run after every start, also after hibernation
+    #[arg(long, value_name = "SCRIPT")]
+    post_start: Option<String>,
+
+    /// Run before everything is stopped
+    #[arg(long, value_name = "SCRIPT")]
+    pre_teardown: Option<String>,
+}
+
+impl HookFlags {
+    fn wish(&self) -> Hooks {
+        let script = |script: &Option<String>| script.clone().unwrap_or_default();
+        Hooks {
+            post_clone: script(&self.post_clone),
+            post_start: script(&self.post_start),
+            pre_teardown: script(&self.pre_teardown),
+        }
+    }
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -64,14 +104,15 @@ impl ComputeFlags {
 }
 
 impl MakeFlags {
-    pub(super) fn wish(&self) -> CreateSandbox {
-        CreateSandbox {
-            image: Some(self.base.clone()),
+    pub(super) async fn wish(&self, client: &Client) -> anyhow::Result<CreateSandbox> {
+        Ok(CreateSandbox {
+            image: Some(whole_base(client, &self.base).await?),
             tier: self.tier,
             compute: self.compute.wish(),
-            repositories: self.repositories.clone(),
+            repositories: self.sources.repositories.clone(),
+            hooks: self.hooks.wish(),
             ..CreateSandbox::default()
-        }
+        })
     }
 }
 

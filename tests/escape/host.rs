@@ -1,0 +1,113 @@
+//! The host's side: what it sees of a sandbox, whatever the sandbox says.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use contracts::sandbox::Sandboxes as _;
+use domain::id::SandboxId;
+use tests::arena::pause;
+
+use crate::stage::Stage;
+
+/// Everything that runs inside one sandbox, found by its namespace.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    /// The first process, as the host numbers it.
+    pub(crate) first: u32,
+    namespace: PathBuf,
+}
+
+impl Inside {
+    pub(crate) fn of(stage: &Stage, id: SandboxId) -> Self {
+        let first = first_process(stage, id);
+        let namespace = std::fs::read_link(format!("/proc/{first}/ns/pid")).unwrap();
+        Self { first, namespace }
+    }
+
+    /// How many there are now.
+    pub(crate) fn processes(&self) -> usize {
+        let all = std::fs::read_dir("/proc").unwrap();
+        all.flatten()
+            .filter(|entry| {
+                std::fs::read_link(entry.path().join("ns/pid"))
+                    .is_ok_and(|namespace| namespace == self.namespace)
+            })
+            .count()
+    }
+
+    /// Waits until there is none.
+    pub(crate) async fn emptied(&self, patience: Duration) {
+        until(patience, || self.processes() == 0).await;
+    }
+}
+
+/// Waits until it is so, and says whether it became so.
+pub(crate) async fn until(patience: Duration, is_so: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + patience;
+    while Instant::now() < end {
+        if is_so() {
+            return true;
+        }
+        pause(Duration::from_millis(10)).await;
+    }
+    is_so()
+}
+
+/// As the provider has written it down.
+fn first_process(stage: &Stage, id: SandboxId) -> u32 {
+    let records = stage.at.path().join("data/records");
+    for entry in std::fs::read_dir(&records).unwrap().flatten() {
+        let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
+        if !text.contains(&id.to_string()) {
+            continue;
+        }
+        let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+        if let Some(pid) = find(&record, "pid").and_then(serde_json::Value::as_u64) {
+            return u32::try_from(pid).unwrap();
+        }
+    }
+    panic!("no record of {id} in {}", records.display());
+}
+
+fn find<'a>(value: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::Value> {
+    match value {
+        serde_json::Value::Object(map) => {
+            map.get(key).or_else(|| map.values().find_map(|inner| find(inner, key)))
+        }
+        serde_json::Value::Array(list) => list.iter().find_map(|inner| find(inner, key)),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => None,
+    }
+}
+
+/// Whether the kernel keeps the limits of disks here.
+pub(crate) fn disks_are_enforced(stage: &Stage) -> bool {
+    let weaker = stage.provider.capabilities().weaker;
+    !weaker.iter().any(|sentence| sentence.contains("watched, not enforced"))
+}
+
+/// What this test itself has in memory.
+pub(crate) fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_ascii_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// The children of this test that are launchers.
+pub(crate) fn launchers() -> Vec<i32> {
+    let own = std::process::id().to_string();
+    let all = std::fs::read_dir("/proc").unwrap();
+    let launcher = |at: &Path| {
+        let stat = std::fs::read_to_string(at.join("stat")).ok()?;
+        let (before, after) = stat.rsplit_once(')')?;
+        let parent = after.split_ascii_whitespace().nth(1)?;
+        let name = std::fs::read_to_string(at.join("cmdline")).ok()?;
+        (parent == own && name.contains("launcher")).then_some(())?;
+        before.split(' ').next()?.parse().ok()
+    };
+    all.flatten().filter_map(|entry| launcher(&entry.path())).collect()
+}

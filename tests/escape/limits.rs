@@ -1,0 +1,323 @@
+//! Using up what others need: processes, memory, processor, disk, terminals, output.
+//!
+//! Every storm has a neighbour, which must not notice.
+
+use std::time::{Duration, Instant};
+
+use contracts::sandbox::{Compute, Cut, Ended, Sandboxes as _, Spec, User};
+use domain::{agent::Tier, id::SandboxId};
+
+use crate::{
+    host,
+    stage::{PROBE, Stage, command, outside},
+    table::Tally,
+};
+
+const MIB: u64 = 1 << 20;
+
+/// The probe alone takes a third of it.
+const DISK_MIB: u32 = 16;
+
+/// Small, so that it is soon used up.
+fn small(stage: &Stage, tier: Tier) -> Spec {
+    let compute = Compute {
+        cpu_millis: 1_000,
+        memory_mib: 96,
+        disk_mib: DISK_MIB,
+        processes: 64,
+        ..Compute::default()
+    };
+    Spec { compute, ..stage.spec(tier) }
+}
+
+/// A line such as `value 17 EAGAIN`.
+fn refused_at(line: &str) -> Option<(u64, &str)> {
+    let (count, error) = line.strip_prefix("value ")?.split_once(' ')?;
+    Some((count.parse().ok()?, error))
+}
+
+/// The walls of the untrusted tier are another's; its limits are ours, but it needs more than a small sandbox has.
+fn tiers(stage: &Stage, tally: &mut Tally) -> Vec<Tier> {
+    let (foreign, ours) =
+        stage.tiers().into_iter().partition::<Vec<_>, _>(|tier| *tier == Tier::Untrusted);
+    for tier in foreign {
+        tally.unsupported(&format!("{tier} storms"), "gVisor itself does not fit into the limits");
+    }
+    ours
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_and_memory_run_out_for_one_sandbox_only() {
+    let stage = Stage::new().await;
+    let mut tally = Tally::default();
+    for tier in tiers(&stage, &mut tally) {
+        let neighbour = stage.open_as(&small(&stage, tier)).await;
+        fork_bomb(&stage, tier, neighbour, &mut tally).await;
+        destroyed_bomb(&stage, tier, &mut tally).await;
+        leftover_processes(&stage, tier, &mut tally).await;
+        memory_bomb(&stage, tier, neighbour, &mut tally).await;
+        shared_memory(&stage, tier, &mut tally).await;
+        let answers = stage.answers(neighbour).await;
+        tally.check(&format!("{tier} the neighbour at the end"), "answers", answers.into());
+    }
+    stage.end().await;
+    tally.finish("processes and memory");
+}
+
+async fn fork_bomb(stage: &Stage, tier: Tier, neighbour: SandboxId, tally: &mut Tally) {
+    let id = stage.open_as(&small(stage, tier)).await;
+    let mut bomb = command(User::Agent, &[PROBE, "fork-bomb"]);
+    bomb.limit = Duration::from_secs(2);
+    let meanwhile = async {
+        let mut most = 0;
+        let mut slowest = Duration::ZERO;
+        let end = Instant::now() + Duration::from_millis(1_500);
+        while Instant::now() < end {
+            most = most.max(stage.provider.stats(id).await.unwrap().processes);
+            let asked = Instant::now();
+            assert!(stage.answers(neighbour).await);
+            slowest = slowest.max(asked.elapsed());
+        }
+        (most, slowest)
+    };
+    let (ended, (most, slowest)) = tokio::join!(stage.exec(id, &bomb), meanwhile);
+    let ended = ended.unwrap();
+    let said = ended.text();
+    let first = said.lines().next().unwrap_or_default();
+    let named = refused_at(first).is_some_and(|(count, error)| count <= 64 && error == "EAGAIN");
+    tally.check(&format!("59 {tier} a fork bomb is refused"), first, named.into());
+    let within = (32..=64).contains(&most);
+    tally.check(&format!("59 {tier} processes at most"), &most.to_string(), within.into());
+    let shown = format!("{slowest:?} at most for a command");
+    let quick = slowest < Duration::from_secs(3);
+    tally.check(&format!("59 {tier} its neighbour meanwhile"), &shown, quick.into());
+    let timed_out = ended.finished.ending == Ended::TimedOut;
+    let shown = format!("{:?}", ended.finished.ending);
+    tally.check(&format!("59 {tier} a fork bomb ends in time"), &shown, timed_out.into());
+    let answers = stage.answers(id).await;
+    tally.check(&format!("59 {tier} its sandbox afterwards"), "answers", answers.into());
+    let threads = stage.probe(id, User::Agent, &["threads"]).await;
+    let held = refused_at(&threads).is_some_and(|(count, _)| count <= 64);
+    tally.check(&format!("59 {tier} threads"), &threads, held.into());
+    stage.provider.destroy(id).await.unwrap();
+}
+
+/// Destroyed while it rages.
+async fn destroyed_bomb(stage: &Stage, tier: Tier, tally: &mut Tally) {
+    let id = stage.open_as(&small(stage, tier)).await;
+    let inside = host::Inside::of(stage, id);
+    let bomb = command(User::Agent, &[PROBE, "fork-bomb"]);
+    let destroying = async {
+        while inside.processes() < 32 {
+            tests::arena::pause(Duration::from_millis(10)).await;
+        }
+        let asked = Instant::now();
+        stage.provider.destroy(id).await.unwrap();
+        let acknowledged = asked.elapsed();
+        inside.emptied(Duration::from_secs(10)).await;
+        (acknowledged, asked.elapsed())
+    };
+    let (ended, (acknowledged, gone)) = tokio::join!(stage.exec(id, &bomb), destroying);
+    let shown = format!("acknowledged after {acknowledged:?}, gone after {gone:?}");
+    let quick = ended.is_err() && gone < Duration::from_secs(5) && inside.processes() == 0;
+    tally.check(&format!("59 {tier} a raging bomb is destroyed"), &shown, quick.into());
+}
+
+async fn leftover_processes(stage: &Stage, tier: Tier, tally: &mut Tally) {
+    let id = stage.open_as(&small(stage, tier)).await;
+    let inside = host::Inside::of(stage, id);
+    let said = stage.probe(id, User::Agent, &["zombies", "40"]).await;
+    let reaped = host::until(Duration::from_secs(5), || inside.processes() <= 2).await;
+    tally.check(&format!("59 {tier} orphans are reaped"), &said, reaped.into());
+    let said = stage.probe(id, User::Agent, &["daemons", "10"]).await;
+    let answers = stage.answers(id).await;
+    tally.check(&format!("59 {tier} daemons that ignore signals"), &said, answers.into());
+    let before = inside.processes();
+    stage.provider.destroy(id).await.unwrap();
+    inside.emptied(Duration::from_secs(5)).await;
+    let shown = format!("{before} before, {} after", inside.processes());
+    let none = inside.processes() == 0;
+    tally.check(&format!("59 {tier} daemons go with their sandbox"), &shown, none.into());
+}
+
+async fn memory_bomb(stage: &Stage, tier: Tier, neighbour: SandboxId, tally: &mut Tally) {
+    let id = stage.open_as(&small(stage, tier)).await;
+    let ended = stage.run(id, User::Agent, &[PROBE, "memory-bomb"]).await.unwrap();
+    let shown = format!("{:?}", ended.finished.ending);
+    let named = matches!(ended.finished.ending, Ended::OutOfMemory { peak_mib } if (80..=96).contains(&peak_mib));
+    tally.check(&format!("60 {tier} a memory bomb is named"), &shown, named.into());
+    let counted = stage.provider.stats(id).await.unwrap().out_of_memory;
+    tally.check(&format!("60 {tier} and counted"), &counted.to_string(), (counted > 0).into());
+    let foreign = stage.provider.stats(neighbour).await.unwrap().out_of_memory;
+    let unharmed = foreign == 0 && stage.answers(neighbour).await;
+    tally.check(&format!("60 {tier} not for its neighbour"), &foreign.to_string(), unharmed.into());
+    let answers = stage.answers(id).await;
+    tally.check(&format!("60 {tier} its sandbox afterwards"), "answers", answers.into());
+    stage.provider.destroy(id).await.unwrap();
+}
+
+/// Files in memory are memory of the sandbox.
+async fn shared_memory(stage: &Stage, tier: Tier, tally: &mut Tally) {
+    let id = stage.open_as(&small(stage, tier)).await;
+    let before = stage.provider.stats(id).await.unwrap().memory_bytes;
+    let filled = stage.probe(id, User::Agent, &["fill", "/dev/shm/full", "200"]).await;
+    let after = stage.provider.stats(id).await.unwrap().memory_bytes;
+    let refused = refused_at(&filled);
+    let held = refused.is_some_and(|(mib, error)| mib <= 48 && error == "ENOSPC");
+    tally.check(&format!("47 {tier} /dev/shm is full"), &filled, held.into());
+    let charged = refused.is_some_and(|(mib, _)| after >= before + (mib - 2) * MIB);
+    let shown = format!("{} MiB before, {} MiB after", before / MIB, after / MIB);
+    tally.check(&format!("47 {tier} and is its memory"), &shown, charged.into());
+    stage.provider.destroy(id).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_disk_is_full_for_one_sandbox_only() {
+    let stage = Stage::new().await;
+    let mut tally = Tally::default();
+    for tier in tiers(&stage, &mut tally) {
+        let neighbour = stage.open_as(&small(&stage, tier)).await;
+        for words in [
+            ["fill", "/home/lamp/full", "500"],
+            ["fill-files", "/home/lamp/many", "200000"],
+            ["attributes", "/home/lamp/attributes", "100000"],
+            ["fallocate", "/home/lamp/claimed", "500"],
+            ["deleted-open", "/home/lamp/deleted", "500"],
+        ] {
+            filled(&stage, tier, neighbour, &words, &mut tally).await;
+        }
+        odd_trees(&stage, tier, &mut tally).await;
+    }
+    stage.end().await;
+    tally.finish("disk");
+}
+
+async fn filled(
+    stage: &Stage,
+    tier: Tier,
+    neighbour: SandboxId,
+    words: &[&str],
+    tally: &mut Tally,
+) {
+    let id = stage.open_as(&small(stage, tier)).await;
+    let outcome = stage.probe(id, User::Agent, words).await;
+    let what = format!("47 {tier} {}", words.join(" "));
+    let is_enforced = host::disks_are_enforced(stage);
+    let full = ["EDQUOT", "ENOSPC"].iter().any(|error| outcome.ends_with(error));
+    match (full, is_enforced) {
+        (true, _) => tally.passed(&what, &outcome),
+        (false, false) => tally.unsupported(&what, "the disk is watched here, not enforced"),
+        (false, true) => tally.failed(&what, &outcome),
+    }
+    let usage = stage.provider.stats(id).await.unwrap();
+    if is_enforced {
+        let within = usage.disk_bytes <= u64::from(DISK_MIB + 1) * MIB;
+        let shown = format!("{} MiB, {} files", usage.disk_bytes / MIB, usage.disk_files);
+        tally.check(&format!("{what}: as the host sees it"), &shown, within.into());
+    }
+    let writes = "echo fine > /home/lamp/fine && cat /home/lamp/fine; rm /home/lamp/fine";
+    let said = stage.shell(neighbour, writes).await;
+    tally.check(&format!("{what}: its neighbour writes"), &said, (said == "fine").into());
+    let host = stage.at.path().join("fine");
+    let wrote = std::fs::write(&host, vec![1; 1 << 20]);
+    tally.check(&format!("{what}: the host writes"), "1 MiB", wrote.is_ok().into());
+    let answers = stage.answers(id).await;
+    tally.check(&format!("{what}: the sandbox answers"), "yes", answers.into());
+    stage.provider.destroy(id).await.unwrap();
+}
+
+/// Trees that walk whoever walks them to death.
+async fn odd_trees(stage: &Stage, tier: Tier, tally: &mut Tally) {
+    let id = stage.open_as(&small(stage, tier)).await;
+    let deep = stage.probe(id, User::Agent, &["deep", "/home/lamp/deep", "5000"]).await;
+    tally.check(&format!("47 {tier} 5000 directories deep"), &deep, (deep == "value 5000 made").into());
+    let bytes = stage.provider.stats(id).await.map(|stats| stats.disk_bytes / MIB);
+    let shown = format!("{bytes:?} MiB");
+    tally.check(&format!("47 {tier} the host still counts"), &shown, bytes.is_ok().into());
+    let sparse = stage.probe(id, User::Agent, &["sparse", "/home/lamp/sparse"]).await;
+    let bytes = stage.provider.stats(id).await.map(|stats| stats.disk_bytes / MIB);
+    let shown = format!("{sparse}, the host counts {bytes:?} MiB");
+    let counted = bytes.is_ok_and(|mib| mib <= u64::from(DISK_MIB + 1));
+    tally.check(&format!("47 {tier} a sparse file of 1 EiB"), &shown, counted.into());
+    let long = stage.probe(id, User::Agent, &["long-name", "/home/lamp"]).await;
+    let refused = long == "denied ENAMETOOLONG";
+    tally.check(&format!("47 {tier} a name of 4 KiB"), &long, refused.into());
+    let unnamed = stage.probe(id, User::Agent, &["tmpfile", "/home/lamp"]).await;
+    let shown = unnamed.as_str();
+    let known = matches!(shown, "allowed" | "denied EOPNOTSUPP");
+    tally.check(&format!("48 {tier} a file without a name"), shown, known.into());
+    let asked = Instant::now();
+    stage.provider.destroy(id).await.unwrap();
+    let quick = asked.elapsed() < Duration::from_secs(5);
+    let shown = format!("{:?}", asked.elapsed());
+    tally.check(&format!("47 {tier} all of it is destroyed"), &shown, quick.into());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_all_share_is_shared_out() {
+    let stage = Stage::new().await;
+    let mut tally = Tally::default();
+    for tier in tiers(&stage, &mut tally) {
+        let id = stage.open(tier).await;
+        for (probe, most) in [
+            ("descriptors-until-full", 16_384),
+            ("inotify-until-full", 1_024),
+            // The kernel has 4096 for the whole host.
+            ("terminals-until-full", 1_024),
+            ("queues-until-full", 1_024),
+            ("shared-until-full", 8_192),
+        ] {
+            let said = stage.probe(id, User::Agent, &[probe]).await;
+            let held = refused_at(&said).is_some_and(|(count, _)| count <= most);
+            tally.check(&format!("49 {tier} {probe}"), &said, held.into());
+        }
+        processor(&stage, tier, &mut tally).await;
+        flood(&stage, tier, &mut tally).await;
+    }
+    stage.end().await;
+    tally.finish("shared things");
+}
+
+async fn processor(stage: &Stage, tier: Tier, tally: &mut Tally) {
+    let used = async |cpu_millis| {
+        let compute = Compute { cpu_millis, ..small(stage, tier).compute };
+        let id = stage.open_as(&Spec { compute, ..stage.spec(tier) }).await;
+        let before = stage.provider.stats(id).await.unwrap().cost.cpu_millis;
+        let began = Instant::now();
+        stage.probe(id, User::Agent, &["spin", "2000"]).await;
+        let after = stage.provider.stats(id).await.unwrap().cost.cpu_millis;
+        let wall = u64::try_from(began.elapsed().as_millis()).unwrap();
+        stage.provider.destroy(id).await.unwrap();
+        (after - before) * 1000 / wall
+    };
+    let (narrow, wide) = (used(300).await, used(2_000).await);
+    let shown = format!("{narrow} thousandths of a core; with more allowed: {wide}");
+    let what = format!("61 {tier} four threads spin under 300 thousandths");
+    match (narrow <= 330, wide > narrow + 100) {
+        (true, true) => tally.passed(&what, &shown),
+        (true, false) => tally.unsupported(&what, &format!("{shown}: the host is too busy to tell")),
+        (false, _) => tally.failed(&what, &shown),
+    }
+}
+
+async fn flood(stage: &Stage, tier: Tier, tally: &mut Tally) {
+    let id = stage.open(tier).await;
+    let before = host::resident_kib();
+    let flood = command(User::Agent, &[PROBE, "flood", "100"]);
+    let began = Instant::now();
+    let ended = stage.exec(id, &flood).await.unwrap();
+    let grown = host::resident_kib().saturating_sub(before);
+    let shown = format!(
+        "{} KiB passed on, {:?}, {grown} KiB more, {:?}",
+        ended.out.len() / 1024,
+        ended.finished.cut,
+        began.elapsed()
+    );
+    let bounded = ended.out.len() as u64 <= flood.output_limit && grown < 32 * 1024;
+    let told = ended.finished.cut == Cut::Cut && ended.finished.ending == Ended::Exited(0);
+    tally.check(&format!("64 {tier} 100 MiB without a line"), &shown, (bounded && told).into());
+    // The control: outside, all of it comes.
+    let all = std::process::Command::new(crate::stage::program()).args(["flood", "2"]).output();
+    assert!(all.unwrap().stdout.len() > 2 << 20);
+    assert!(outside(&["who"]).starts_with("value "));
+}
