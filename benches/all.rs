@@ -71,14 +71,12 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
         Effort { rounds: sandbox::ROUNDS, disk: Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned() };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            // Cargo says so to every bench.
-            "--bench" => {}
+            // Cargo says the one to every bench; the other may stand before a name.
+            "--bench" | "--only" => {}
             "--list" => return Ok(Wanted::List),
             "--check" => misses = Misses::Fail,
-            // A name alone says the same.
-            "--only" => {}
             "--rounds" => {
-                effort.rounds = arguments.next().context(USAGE)?.parse().context(USAGE)?
+                effort.rounds = arguments.next().context(USAGE)?.parse().context(USAGE)?;
             }
             "--disk" => effort.disk = arguments.next().context(USAGE)?.into(),
             name if MEASURES.contains(&name) => only = Some(name.to_owned()),

@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 const DISK_BYTES: u64 = 2 << 30;
 
 /// How long what was destroyed may take to be gone.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone)]
 pub struct Ground {
@@ -117,7 +117,18 @@ impl Ground {
     }
 
     pub async fn open(&self, base: &Base) -> anyhow::Result<SandboxId> {
-        let spec = self.spec(base);
+        self.open_as(self.spec(base)).await
+    }
+
+    /// The same with every core of the machine, to compare with a program that has them all.
+    pub async fn open_wide(&self, base: &Base) -> anyhow::Result<SandboxId> {
+        let mut spec = self.spec(base);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        spec.compute.cpu_millis = u32::try_from(cores * 1_000)?;
+        self.open_as(spec).await
+    }
+
+    async fn open_as(&self, spec: Spec) -> anyhow::Result<SandboxId> {
         self.provider.open(&spec).await?;
         Ok(spec.id)
     }

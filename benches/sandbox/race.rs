@@ -229,7 +229,7 @@ impl Race {
     }
 
     async fn status_inside(&self, times: &mut Times) -> anyhow::Result<()> {
-        let id = self.cold.open(&self.cold_image).await?;
+        let id = self.cold.open_wide(&self.cold_image).await?;
         for mark in [Mark::FirstStatus, Mark::SecondStatus] {
             let begun = Instant::now();
             let said = self.cold.exec(id, &["git", "status", "--porcelain"], INSIDE).await?;

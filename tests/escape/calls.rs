@@ -125,7 +125,9 @@ fn rows() -> Vec<Row> {
     let by_path = row(55, "memfd-exec-by-path", &["denied EACCES", "denied EPERM"]);
     rows.push(match memfds_are_data() {
         Knob::Set => by_path,
-        Knob::Unset => by_path.unless("the host's `vm.memfd_noexec` is 0, and no sandbox can set it"),
+        Knob::Unset => {
+            by_path.unless("the host's `vm.memfd_noexec` is 0, and no sandbox can set it")
+        }
     });
     rows.push(row(5, "kernel-tls", &["denied ENOPROTOOPT"]));
     let device = row(5, "rename-device", EPERM).control(&["outside-alone", "rename-device"]);

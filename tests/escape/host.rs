@@ -1,7 +1,7 @@
 //! The host's side: what it sees of a sandbox, whatever the sandbox says.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -97,17 +97,10 @@ pub(crate) fn resident_kib() -> u64 {
     line.split_ascii_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// The children of this test that are launchers.
-pub(crate) fn launchers() -> Vec<i32> {
-    let own = std::process::id().to_string();
-    let all = std::fs::read_dir("/proc").unwrap();
-    let launcher = |at: &Path| {
-        let stat = std::fs::read_to_string(at.join("stat")).ok()?;
-        let (before, after) = stat.rsplit_once(')')?;
-        let parent = after.split_ascii_whitespace().nth(1)?;
-        let name = std::fs::read_to_string(at.join("cmdline")).ok()?;
-        (parent == own && name.contains("launcher")).then_some(())?;
-        before.split(' ').next()?.parse().ok()
-    };
-    all.flatten().filter_map(|entry| launcher(&entry.path())).collect()
+/// Who made a sandbox's first process, and still is its parent: the launcher of its provider.
+pub(crate) fn launcher_of(inside: &Inside) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", inside.first)).ok()?;
+    let parent: i32 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let name = std::fs::read_to_string(format!("/proc/{parent}/cmdline")).ok()?;
+    name.contains("--guest-fd").then_some(parent)
 }

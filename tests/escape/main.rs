@@ -7,6 +7,7 @@
 //!  limits      using up what others need: processes, memory, processor, disk, terminals, output
 //!  files       archives and links that lead elsewhere, while the host reads and writes
 //!  leftovers   what one sandbox leaves for the next; images that were tampered with
+//!  toolchains  what one user of the host hides from another
 //!  faults      killed first processes and launchers; what outlives whom
 //! ```
 //!
@@ -17,14 +18,18 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,
+    clippy::indexing_slicing,
     reason = "the suite prints its tables, and a test that cannot begin fails"
 )]
 
 mod calls;
+mod faults;
+mod files;
 mod host;
+mod leftovers;
 mod limits;
 mod privileges;
 mod sights;
 mod stage;
 mod table;
-mod scratch;
+mod toolchains;

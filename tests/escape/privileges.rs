@@ -114,8 +114,8 @@ fn as_nobody(make: &str, ask: &str) -> String {
     let at = tempfile::tempdir().unwrap();
     std::fs::set_permissions(at.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = at.path().join("program");
-    let made = Command::new(program()).arg(make).arg(&path).output().unwrap();
-    assert!(made.status.success());
+    let copied = Command::new(program()).arg(make).arg(&path).output().unwrap();
+    assert!(copied.status.success());
     let ran = Command::new(&path).arg(ask).uid(NOBODY).gid(NOBODY).current_dir("/").output();
     ran.map_or_else(
         |error| error.to_string(),

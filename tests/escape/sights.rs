@@ -165,7 +165,9 @@ fn nodes(stage: &Stage) -> Vec<Row> {
         ("create", "/proc/made"),
     ] {
         let control = format!("{place}-{}", rows.len());
-        rows.push(row(45, &format!("{name} {inside}"), CLOSED).control(&["outside", name, &control]));
+        rows.push(
+            row(45, &format!("{name} {inside}"), CLOSED).control(&["outside", name, &control]),
+        );
     }
     for (name, inside) in [
         ("open-write", "/usr/lib/os-release"),
@@ -179,9 +181,11 @@ fn nodes(stage: &Stage) -> Vec<Row> {
     }
     let immutable = &["denied EPERM", "denied ENOTTY", "denied EOPNOTSUPP", "denied EACCES"];
     let control = format!("{place}-immutable");
-    rows.push(
-        row(45, "immutable /tmp/immutable", immutable).control(&["outside", "immutable", &control]),
-    );
+    rows.push(row(45, "immutable /tmp/immutable", immutable).control(&[
+        "outside",
+        "immutable",
+        &control,
+    ]));
     rows
 }
 
@@ -222,7 +226,10 @@ async fn our_own_helpers_are_closed(stage: &Stage, tally: &mut Tally) {
                 [ \"$(cat $p/comm 2>/dev/null)\" = \"$(cat /proc/1/comm)\" ] && echo ${p#/proc/}; done; true";
     for tier in stage.tiers() {
         if tier == Tier::Untrusted {
-            tally.unsupported("51 untrusted helpers of the first process", "gVisor shows them to all");
+            tally.unsupported(
+                "51 untrusted helpers of the first process",
+                "gVisor shows them to all",
+            );
             continue;
         }
         let id = stage.open(tier).await;
@@ -236,7 +243,8 @@ async fn our_own_helpers_are_closed(stage: &Stage, tally: &mut Tally) {
                     "for p in /proc/[0-9]*; do if [ \"$(cat $p/comm 2>/dev/null)\" = \"$(cat /proc/1/comm)\" ]; \
                      then {PROBE} {name} ${{p#/proc/}} exe; fi; done"
                 );
-                let script = if name == "proc-link" { script } else { script.replace(" exe;", ";") };
+                let script =
+                    if name == "proc-link" { script } else { script.replace(" exe;", ";") };
                 let said = stage.run(id, user, &["/bin/sh", "-c", &script]).await.unwrap().text();
                 let what = format!("51 {tier} {user:?} {name} of helpers");
                 let refused =

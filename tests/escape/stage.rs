@@ -40,7 +40,9 @@ impl IdSource for Counted {
         // Apart from those of other tests, and of the same one after a restart.
         let start = u128::from(std::process::id()) << 64;
         let now = u128::from(SystemClock.now().as_millis().unsigned_abs());
-        start | (now << 24 & u128::from(u64::MAX)) | u128::from(self.0.fetch_add(1, Ordering::Relaxed))
+        start
+            | (now << 24 & u128::from(u64::MAX))
+            | u128::from(self.0.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -82,6 +84,16 @@ impl Stage {
             commands: AtomicU64::new(0),
             sandboxes: AtomicU64::new(0),
         }
+    }
+
+    /// With little room for disks.
+    pub(crate) async fn with_disk(bytes: u64) -> Self {
+        let pool = PoolSettings { most_of_a_kind: 0, ..PoolSettings::default() };
+        let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
+        let settings = Settings { disk_bytes: bytes, ..settings(at.path(), pool, &[]) };
+        let provider = Provider::start(settings).await.unwrap();
+        let (commands, sandboxes) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { provider, at, pool, toolchains: Vec::new(), commands, sandboxes }
     }
 
     /// Stops the provider as a server that ends would, and starts another in its place. Sandboxes go on meanwhile.
@@ -219,7 +231,7 @@ pub(crate) fn command(user: User, argv: &[&str]) -> Exec {
         directory: "/".to_owned(),
         user,
         terminal: None,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
         output_limit: 1 << 20,
     }
 }
@@ -238,9 +250,7 @@ fn settings(at: &Path, pool: PoolSettings, toolchains: &[PathBuf]) -> Settings {
     }
 }
 
-fn pipes(
-    input: &[u8],
-) -> (Streams, impl Future<Output = ()> + '_, impl Future<Output = Vec<u8>>) {
+fn pipes(input: &[u8]) -> (Streams, impl Future<Output = ()> + '_, impl Future<Output = Vec<u8>>) {
     let (to_command, from_us) = mpsc::channel(4);
     let (to_us, mut from_command) = mpsc::channel(16);
     let sending = async move {

@@ -116,13 +116,7 @@ impl Cycles {
         self.destroy(id)
     }
 
-    fn says(
-        &self,
-        id: u128,
-        name: &str,
-        script: &str,
-        word: &str,
-    ) -> Result<(), String> {
+    fn says(&self, id: u128, name: &str, script: &str, word: &str) -> Result<(), String> {
         let said = self.ask(id, &format!("run {id} {name} {script}"))?;
         // One that was answered already does not say it again.
         if said == format!("0 {word}\\n") || said == "0 " {

@@ -89,7 +89,8 @@ fn look(pid: i32, parent: i32, state: char) -> Process {
     let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let program = program.to_string_lossy().into_owned();
     let program = program.trim_start_matches("/memfd:").trim_end_matches(" (deleted)").to_owned();
-    let first = text("status").lines().any(|line| line.starts_with("NSpid:") && line.ends_with("\t1"));
+    let first =
+        text("status").lines().any(|line| line.starts_with("NSpid:") && line.ends_with("\t1"));
     let groups = text("cgroup");
     let body = groups.lines().find_map(|line| {
         let (_, below) = line.split_once("/lamplighter-")?;
@@ -153,7 +154,9 @@ impl Place {
 
     /// Bodies that have a control group, in any hierarchy.
     pub(crate) fn grouped(&self) -> BTreeSet<String> {
-        let inside = |parent: &PathBuf| names(parent).into_iter().map(|name| (parent.join(&name), name)).collect::<Vec<_>>();
+        let inside = |parent: &PathBuf| {
+            names(parent).into_iter().map(|name| (parent.join(&name), name)).collect::<Vec<_>>()
+        };
         let all = self.parents();
         let groups = all.iter().flat_map(inside).filter(|(path, _)| path.is_dir());
         groups.map(|(_, name)| name).collect()
@@ -170,9 +173,11 @@ impl Place {
         let directory = self.directory.join("data/records");
         let (mut bodies, mut disks) = (BTreeSet::new(), BTreeSet::new());
         for name in names(&directory) {
-            let record: serde_json::Value = serde_json::from_slice(&fs::read(directory.join(&name))?)
-                .with_context(|| format!("the record {name}"))?;
-            let word = |at: &str| record.pointer(at).and_then(|word| word.as_str().map(str::to_owned));
+            let record: serde_json::Value =
+                serde_json::from_slice(&fs::read(directory.join(&name))?)
+                    .with_context(|| format!("the record {name}"))?;
+            let word =
+                |at: &str| record.pointer(at).and_then(|word| word.as_str().map(str::to_owned));
             bodies.extend(word("/body/name"));
             disks.extend(word("/disk"));
         }
@@ -190,9 +195,9 @@ impl Place {
     pub(crate) fn disks(&self) -> (BTreeSet<String>, BTreeSet<String>) {
         let Some(ground) = self.ground() else { return Default::default() };
         let disks = ["disks", "setups"].iter().flat_map(|place| names(&ground.join(place)));
-        let passing = ["incoming", "trash"]
-            .iter()
-            .flat_map(|place| names(&ground.join(place)).into_iter().map(move |name| format!("{place}/{name}")));
+        let passing = ["incoming", "trash"].iter().flat_map(|place| {
+            names(&ground.join(place)).into_iter().map(move |name| format!("{place}/{name}"))
+        });
         (disks.collect(), passing.collect())
     }
 
@@ -209,6 +214,15 @@ impl Place {
         let groups = told(&["qgroup", "show", "--raw"], 0)?;
         let quota_groups = groups.into_iter().filter(|name| name.contains('/')).count();
         Some(Pool { subvolumes, quota_groups })
+    }
+
+    /// Has the kernel drop the subvolumes that were destroyed.
+    pub(crate) fn hurry_pool(&self) {
+        let Some(ground) = self.ground() else { return };
+        for what in ["filesystem", "subvolume"] {
+            // What did not help is seen by whoever looks next.
+            let _ = Command::new("btrfs").args([what, "sync"]).arg(&ground).output();
+        }
     }
 
     /// Every file and directory below, but the rows of the ledger, which stay for ever.
@@ -228,12 +242,15 @@ impl Place {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let mounts = mounts.lines().filter(|line| line.contains(&ours));
         let mut held: Vec<String> = mounts.map(|line| format!("a mount: {line}")).collect();
-        let devices = names(Path::new("/sys/block")).into_iter().filter(|name| name.starts_with("loop"));
+        let devices =
+            names(Path::new("/sys/block")).into_iter().filter(|name| name.starts_with("loop"));
         held.extend(devices.filter_map(|name| {
             let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).ok()?;
             file.contains(&ours).then(|| format!("a loop device: {name} of {}", file.trim()))
         }));
-        held.extend(self.parents().iter().map(|path| format!("a control group: {}", path.display())));
+        held.extend(
+            self.parents().iter().map(|path| format!("a control group: {}", path.display())),
+        );
         held
     }
 }

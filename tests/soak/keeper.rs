@@ -140,6 +140,10 @@ impl Keeper {
         Ok(())
     }
 
+    pub(crate) fn killed(&self, victim: Victim) -> u32 {
+        self.kills.get(&victim).copied().unwrap_or_default()
+    }
+
     fn count(&mut self, victim: Victim) {
         *self.kills.entry(victim).or_default() += 1;
     }
@@ -166,7 +170,9 @@ impl Keeper {
         let back = listed.iter().filter(|id| cycles.is_destroyed(**id));
         self.leaks.extend(back.map(|id| format!("{id} was destroyed, and came back")));
         let server = self.server_id();
-        self.within("after a start", |place| orphans(place).unwrap_or_else(|error| Some(format!("{error:#}"))));
+        self.within("after a start", |place| {
+            orphans(place).unwrap_or_else(|error| Some(format!("{error:#}")))
+        });
         self.within("after a start", |place| {
             let all = host::descendants();
             let launcher =
@@ -186,7 +192,11 @@ impl Keeper {
     }
 
     /// Looks until there is nothing to complain about; what there still is in the end is a leak.
-    pub(crate) fn within(&mut self, when: &str, mut complaint: impl FnMut(&Place) -> Option<String>) {
+    pub(crate) fn within(
+        &mut self,
+        when: &str,
+        mut complaint: impl FnMut(&Place) -> Option<String>,
+    ) {
         let deadline = Instant::now() + PATIENCE;
         while let Some(wrong) = complaint(&self.place) {
             if Instant::now() > deadline {
@@ -205,7 +215,8 @@ fn orphans(place: &Place) -> anyhow::Result<Option<String>> {
     let differs = |what: &str, found: &BTreeSet<String>, owned: &BTreeSet<String>| {
         let orphans: Vec<_> = found.difference(owned).collect();
         let missing: Vec<_> = owned.difference(found).collect();
-        (found != owned).then(|| format!("{what}: nobody owns {orphans:?}, and {missing:?} is missing"))
+        (found != owned)
+            .then(|| format!("{what}: nobody owns {orphans:?}, and {missing:?} is missing"))
     };
     Ok(differs("control groups", &place.grouped(), &bodies)
         .or_else(|| differs("sockets", &place.sockets(), &bodies))

@@ -2,7 +2,13 @@
 //!
 //! `make soak` plays the same for longer.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that cannot begin fails; the seed and what was killed are always told"
+)]
 
 mod cycles;
 #[path = "../chaos/dice.rs"]
@@ -61,10 +67,12 @@ fn a_command_goes_on_when_its_server_is_killed() {
     let _alone = ALONE.lock().unwrap();
     let directory = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
     let desk = Desk::new();
-    let mut keeper = Keeper::new(&Orders { waiting: 0, ..orders() }, directory.path(), desk.clone());
+    let mut keeper =
+        Keeper::new(&Orders { waiting: 0, ..orders() }, directory.path(), desk.clone());
     keeper.start().unwrap();
     keeper.desk.ask_first("open 1").unwrap();
-    let run = "run 1 long echo begun >> begun; while test ! -e go; do sleep 0.02; done; echo end; exit 7";
+    let run =
+        "run 1 long echo begun >> begun; while test ! -e go; do sleep 0.02; done; echo end; exit 7";
     let caller = std::thread::spawn(move || desk.ask_first(run));
     // A name that was answered is answered the same again, so each look has its own.
     let mut looks = 0;

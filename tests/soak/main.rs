@@ -14,6 +14,7 @@ mod storm;
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser;
 use contracts::clock::{Clock as _, SystemClock};
 
@@ -42,11 +43,13 @@ fn main() -> anyhow::Result<ExitCode> {
     let now = SystemClock.now().as_millis();
     let seed = arguments.seed.unwrap_or_else(|| now.unsigned_abs());
     println!("soak: {} cycles, seed {seed}", arguments.cycles);
+    let us = std::env::current_exe()?;
+    let beside_us = us.parent().context("this program is nowhere")?;
     let report = storm::rage(&storm::Orders {
         cycles: arguments.cycles,
         at_once: arguments.at_once,
         seed,
-        server: server_process::Program::beside_us()?,
+        server: beside_us.join("sandbox-server"),
         waiting: arguments.waiting,
     })?;
     println!("{report}");

@@ -19,8 +19,8 @@ use contracts::{
     clock::{Clock as _, SystemClock},
     ids::IdSource,
     sandbox::{
-        CommandName, Compute, Ended, Exec, Hooks, Output, Owner, Sandboxes as _, Spec, Streams, Use,
-        User,
+        CommandName, Compute, Ended, Exec, Hooks, Output, Owner, Sandboxes as _, Spec, Streams,
+        Use, User,
     },
 };
 use domain::{agent::Tier, id::SandboxId};
@@ -131,7 +131,7 @@ async fn run(
         directory: "/workspace".to_owned(),
         user: User::Agent,
         terminal: None,
-        limit: Duration::from_secs(60),
+        limit: Duration::from_mins(1),
         output_limit: 1 << 20,
     };
     let hearing = async {

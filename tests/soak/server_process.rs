@@ -12,7 +12,7 @@ use std::{
 use anyhow::Context as _;
 
 /// An answer that takes longer than this will not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Why a request was not done.
 #[derive(Debug, thiserror::Error)]
@@ -69,8 +69,10 @@ impl Desk {
         let mut state = self.lock();
         loop {
             match state.door {
-                Door::Open => return self.send(state, request),
-                Door::Shut => return Err(Refused::Failed("there is no server any more".to_owned())),
+                Door::Open => return Self::send(state, request),
+                Door::Shut => {
+                    return Err(Refused::Failed("there is no server any more".to_owned()));
+                }
                 Door::Closed | Door::Ajar => {
                     state = self.shared.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
@@ -80,7 +82,7 @@ impl Desk {
 
     /// Asks the server before anybody else may.
     pub(crate) fn ask_first(&self, request: &str) -> Result<String, Refused> {
-        self.send(self.lock(), request)
+        Self::send(self.lock(), request)
     }
 
     /// Lets nobody wait for a server that will not come.
@@ -95,7 +97,7 @@ impl Desk {
         self.shared.opened.notify_all();
     }
 
-    fn send(&self, mut state: MutexGuard<'_, State>, request: &str) -> Result<String, Refused> {
+    fn send(mut state: MutexGuard<'_, State>, request: &str) -> Result<String, Refused> {
         let number = state.next;
         state.next += 1;
         let (answer, answered) = mpsc::sync_channel(1);
@@ -152,12 +154,6 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The one beside this program.
-    pub(crate) fn beside_us() -> anyhow::Result<PathBuf> {
-        let us = std::env::current_exe()?;
-        Ok(us.parent().context("this program is nowhere")?.join("sandbox-server"))
-    }
-
     pub(crate) fn start(&self, directory: &Path, desk: &Desk) -> anyhow::Result<Server> {
         let mut child = Command::new(&self.path)
             .arg("--directory")

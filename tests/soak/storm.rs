@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use crate::{
     cycles::Cycles,
     dice::Dice,
-    host,
+    host::{self, Place},
     keeper::{Keeper, PATIENCE, Victim},
     server_process::Desk,
 };
@@ -179,7 +179,8 @@ fn strike(orders: &Orders, keeper: &mut Keeper, cycles: &Cycles) -> anyhow::Resu
         match dice.throw(6) {
             0 => {
                 keeper.kill_server()?;
-                while dice.throw(3) == 0 {
+                // One at least, however the dice fall.
+                while keeper.killed(Victim::StartingServer) == 0 || dice.throw(3) == 0 {
                     keeper.kill_while_it_starts(Duration::from_micros(dice.throw(100_000)))?;
                 }
                 keeper.start()?;
@@ -205,13 +206,23 @@ fn calm(keeper: &mut Keeper, cycles: &Cycles, before: &Clean) -> anyhow::Result<
     }
     keeper.look_after_start(cycles)?;
     keeper.within("after the last end", |place| nothing("on its way", &place.disks().1));
-    keeper.within("after the last end", |place| {
+    let pool_is_wrong = |place: &Place| {
         let pool = place.pool()?;
         // One for each, and one for the top.
         let is_clean = before.subvolumes.as_ref() == Some(&pool.subvolumes)
             && pool.quota_groups == pool.subvolumes.len() + 1;
         (!is_clean).then(|| format!("the pool has {pool:?} instead of {:?}", before.subvolumes))
-    });
+    };
+    // The kernel drops subvolumes in its own time, half a minute or so, and the server removes their quota groups when it next
+    // empties the trash. Both are asked to do it now.
+    if pool_is_wrong(&keeper.place).is_some() {
+        keeper.place.hurry_pool();
+        keeper.end()?;
+        keeper.start()?;
+        // What a start tries and removes, too.
+        keeper.place.hurry_pool();
+    }
+    keeper.within("after the last end", pool_is_wrong);
     keeper.end()?;
     keeper.within("in the end", |_| {
         let left = host::descendants();

@@ -6,6 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use contracts::sandbox::{SandboxError, Transfer};
+use domain::agent::Tier;
 use wire::error::{Code, Problem, Refusal};
 
 /// What a route answers, or why it does not.
@@ -70,7 +71,11 @@ pub(crate) fn problem(error: SandboxError) -> Problem {
         SandboxError::NameTaken { .. } => {
             (Code::NameTaken, "choose another name, or remove the other with `lamp sandbox delete`")
         }
-        SandboxError::TierMissing { .. } => {
+        SandboxError::TierMissing { tier: Tier::Standard, .. } => (
+            Code::TierMissing,
+            "`--tier verified` asks for less, if you trust what will run; `lamp doctor` says what this computer lacks",
+        ),
+        SandboxError::TierMissing { tier: Tier::Verified | Tier::Untrusted, .. } => {
             (Code::TierMissing, "`lamp doctor` says what this computer lacks for it")
         }
         SandboxError::Limit { .. } => (Code::Limit, "ask for an amount within these bounds"),

@@ -56,7 +56,8 @@ pub(crate) fn prepare(arguments: &Arguments) -> Result<Ground, Errno> {
         Ok(Some(_)) => Orphans::GoToSupervisors,
         Ok(None) | Err(_) => Orphans::ComeToTheGuest,
     };
-    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    // 1 is the kernel's word for "nowhere"; with 0, a host that pipes core dumps to a program would run it.
+    setrlimit(Resource::Core, Rlimit { current: Some(1), maximum: Some(1) })?;
     umask(Mode::from_raw_mode(0o022));
     chdir("/")?;
     keep_memory_small();

@@ -26,7 +26,7 @@ pub(crate) fn start(arguments: Vec<OsString>) -> Exit {
     let wish = color_wish(&arguments);
     let out_colors = Colors::decide(wish, &environment, Stream::of(&io::stdout()));
     let err_colors = Colors::decide(wish, &environment, Stream::of(&io::stderr()));
-    let (mut out, mut err) = (Output(io::stdout().lock()), io::stderr().lock());
+    let (mut out, mut err) = (Output(io::stdout()), io::stderr());
 
     let ended = match cli::parse(arguments) {
         Ok(cli) => run(&cli, &environment, out_colors, (&mut out, &mut err)),

@@ -43,8 +43,6 @@ pub(crate) struct Maps {
 struct Range {
     /// For files that are stored with ids from [`STORED_IDS`] on.
     stored: Rc<OwnedFd>,
-    /// For files of the host: its root is root inside.
-    host: Rc<OwnedFd>,
     layers: HashMap<String, Rc<OwnedFd>>,
 }
 
@@ -52,11 +50,6 @@ impl Maps {
     /// The mapping of stored files.
     pub(crate) fn stored(&mut self, base: u32) -> Result<Rc<OwnedFd>, Failure> {
         Ok(Rc::clone(&self.range(base)?.stored))
-    }
-
-    /// The mapping of the host's files.
-    pub(crate) fn host(&mut self, base: u32) -> Result<Rc<OwnedFd>, Failure> {
-        Ok(Rc::clone(&self.range(base)?.host))
     }
 
     /// A layer, as a range of ids sees it.
@@ -92,7 +85,6 @@ impl Maps {
                 stored: Rc::new(users_with(&format!(
                     "{STORED_IDS} {base} {IDS}\n{MOUNTER} 0 1\n"
                 ))?),
-                host: Rc::new(users_with(&format!("0 {base} {IDS}\n"))?),
                 layers: HashMap::new(),
             }),
         };

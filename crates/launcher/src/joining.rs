@@ -12,7 +12,10 @@ use crate::mounts::{Setting, detached};
 
 /// Makes joining quick for as long as it is held. Nothing, where the kernel does not know how: then joining takes its time.
 pub(crate) fn quick() -> Option<OwnedFd> {
-    let settings =
-        [Setting::Flag("none"), Setting::Text("name", "lamplighter"), Setting::Flag("favordynmods")];
+    let settings = [
+        Setting::Flag("none"),
+        Setting::Text("name", "lamplighter"),
+        Setting::Flag("favordynmods"),
+    ];
     detached("cgroup", &settings, MountAttrFlags::empty()).ok()
 }

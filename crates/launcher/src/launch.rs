@@ -121,9 +121,8 @@ impl Launcher {
         let mut trees = vec![listener];
         if let Users::Range { base } = launch.users {
             trees.push(root::mapped(launch, base, &mut self.maps)?);
-            let host = self.maps.host(base)?;
             for bind in &launch.binds {
-                trees.push(binds::mapped(bind, &host)?);
+                trees.push(binds::shallow(bind)?);
             }
         }
         let descriptors: Vec<BorrowedFd<'_>> = trees.iter().map(AsFd::as_fd).collect();

@@ -19,7 +19,9 @@ const PENDING_SIGNALS: u64 = 8_192;
 /// The same for every sandbox.
 pub(crate) fn set_common() -> Result<(), Failure> {
     for (resource, most) in [
-        (Resource::Core, 0),
+        // With 0, a host that pipes core dumps to a program would run it, as its root, at every crash inside. 1 is the
+        // kernel's word for "nowhere": too little for a file, and no pipe.
+        (Resource::Core, 1),
         (Resource::Memlock, LOCKED_MEMORY),
         (Resource::Msgqueue, QUEUED_MESSAGES),
         (Resource::Sigpending, PENDING_SIGNALS),

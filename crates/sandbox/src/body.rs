@@ -57,11 +57,12 @@ pub(crate) enum BodyError {
 }
 
 impl Body {
-    /// Takes hold of a first process that was launched, just now or by a server before this one.
+    /// Takes hold of a first process that was launched, just now or by a server before this one. Its ids are taken only
+    /// when that succeeds: until then something may still have them.
     pub(crate) async fn hold(
         record: BodyRecord,
         group: Group,
-        slot: Option<Slot>,
+        slot: &mut Option<Slot>,
         control: PathBuf,
         tracker: &TaskTracker,
     ) -> Result<Self, BodyError> {
@@ -83,7 +84,7 @@ impl Body {
             over: Mutex::default(),
             process,
             out_of_memory_seen,
-            _slot: slot,
+            _slot: slot.take(),
         })
     }
 

@@ -15,7 +15,7 @@ use domain::agent::Tier;
 use images::{
     base::Digest,
     detect,
-    disk::LayerName,
+    disk::{DiskError, LayerName},
     key::{CommitInput, Inputs, LockfileInput, SourceInput, key},
     store::{Built, Provenance, Purpose},
 };
@@ -156,7 +156,11 @@ impl Inner {
         let compute = &order.recipe.compute;
         let Booted { body, disk } = self.boot(&order.stack, tier, compute, Disk::Setup).await?;
         let body = Arc::new(body);
-        let ran = tokio::time::timeout(compute.lifetime, self.set_up(&body, order, news)).await;
+        let ran = tokio::time::timeout(
+            compute.lifetime.saturating_add(GRACE),
+            self.set_up(&body, order, news),
+        )
+        .await;
         let ran = ran.unwrap_or_else(|_late| {
             Err(SandboxError::Setup {
                 reason: format!("it did not end within {} s", compute.lifetime.as_secs()),
@@ -173,7 +177,14 @@ impl Inner {
         self.discard(body, None);
         let layer: LayerName =
             format!("image-{}", order.key).parse().map_err(|error| refused(order, &error))?;
-        let sealed = tokio::task::block_in_place(|| self.disks.seal(&disk, &layer));
+        let sealed = tokio::task::block_in_place(|| match self.disks.seal(&disk, &layer) {
+            // A crash left a layer that no image names: nobody else builds this key now.
+            Err(DiskError::LayerExists(_)) => {
+                self.disks.remove_layer(&layer)?;
+                self.disks.seal(&disk, &layer)
+            }
+            sealed => sealed,
+        });
         let made = match sealed {
             Ok(made) => made,
             Err(error) => {
@@ -292,6 +303,9 @@ impl Inner {
         }
     }
 }
+
+/// The guest ends a script that takes too long, and tells what it said; this is for a guest that does not.
+const GRACE: Duration = Duration::from_secs(30);
 
 const SHELL: &str = "/bin/sh";
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use contracts::sandbox::ImageKey;
+use contracts::sandbox::{Checkout, ImageKey};
+use domain::code::Access;
 use serde::{Deserialize, Serialize};
 
 /// Everything below the writable disk. Frozen when a sandbox is first opened: waking finds the same.
@@ -25,6 +26,16 @@ impl Stack {
     /// Of nothing yet, for commands that start in the workspace.
     pub(crate) fn in_workspace() -> Self {
         Self { directory: "/workspace".to_owned(), ..Self::default() }
+    }
+
+    /// The repositories that the image has, in its order.
+    pub(crate) fn checkouts(&self) -> Vec<Checkout> {
+        let parse = |source: &String| {
+            let (repository, commit) = source.rsplit_once('@')?;
+            let (repository, commit) = (repository.parse().ok()?, commit.parse().ok()?);
+            Some(Checkout { repository, commit, access: Access::Read })
+        };
+        self.sources.iter().filter_map(parse).collect()
     }
 
     pub(crate) fn image(&self) -> Option<ImageKey> {

@@ -140,8 +140,9 @@ async fn a_setup_runs_once_after_checkout_and_every_sandbox_stands_on_it() {
     assert_eq!((ended, said.as_str()), (Ended::Exited(0), "first\nbuilt\nkept\n?? made\n1000\n"));
 
     // Nothing that one writes is there for the next, and the image is in use until both are gone.
-    provider.open(&spec(provider, 2, &built, sources)).await.unwrap();
-    assert_eq!(run(provider, 2, "cat /workspace/web/made").await.1, "built\n");
+    provider.open(&spec(provider, 2, &built, Vec::new())).await.unwrap();
+    let script = "cat /workspace/web/made && cd /workspace/web && git log --format=%s";
+    assert_eq!(run(provider, 2, script).await.1, "built\nfirst\n");
     assert!(provider.prune_images(0).await.unwrap().is_empty());
     assert_eq!(provider.images().await.unwrap().first().unwrap().users, 2);
     for id in [1, 2] {

@@ -51,7 +51,10 @@ fn mounts(name: &str) -> Option<io::Result<()>> {
         "fspick" => call(libc::SYS_fspick, [HERE, Given::Text(c"/"), NOTHING]),
         "mount-setattr" => {
             let set = Given::Bytes(&mut zeros);
-            call(libc::SYS_mount_setattr, [HERE, Given::Text(c"/"), NOTHING, set, Given::Number(32)])
+            call(
+                libc::SYS_mount_setattr,
+                [HERE, Given::Text(c"/"), NOTHING, set, Given::Number(32)],
+            )
         }
         "statmount" => call(STATMOUNT, [NOTHING, NOTHING, NOTHING, NOTHING]),
         "listmount" => call(LISTMOUNT, [NOTHING, NOTHING, NOTHING, NOTHING]),
@@ -115,9 +118,7 @@ fn kernel(name: &str) -> Option<io::Result<()>> {
             call(libc::SYS_perf_event_open, [event, NOTHING, none, Given::Number(-1), NOTHING])
         }
         "userfaultfd" => call(libc::SYS_userfaultfd, [NOTHING]),
-        "io-uring" => {
-            call(libc::SYS_io_uring_setup, [Given::Number(1), Given::Bytes(&mut zeros)])
-        }
+        "io-uring" => call(libc::SYS_io_uring_setup, [Given::Number(1), Given::Bytes(&mut zeros)]),
         "keyctl" => call(libc::SYS_keyctl, [NOTHING, session, Given::Number(1)]),
         "add-key" => {
             let (kind, name) = (Given::Text(c"user"), Given::Text(c"probe"));
@@ -147,9 +148,10 @@ fn machine(name: &str) -> Option<io::Result<()>> {
     let mut zeros = [0_u8; 256];
     let nowhere = Given::Text(c"/nonexistent/file");
     let result = match name {
-        "kexec" => {
-            call(libc::SYS_kexec_load, [NOTHING, Given::Number(99), NOTHING, Given::Number(1 << 40)])
-        }
+        "kexec" => call(
+            libc::SYS_kexec_load,
+            [NOTHING, Given::Number(99), NOTHING, Given::Number(1 << 40)],
+        ),
         "kexec-file" => call(
             libc::SYS_kexec_file_load,
             [Given::Number(-1), Given::Number(-1), NOTHING, NOTHING, NOTHING],
@@ -173,12 +175,8 @@ fn machine(name: &str) -> Option<io::Result<()>> {
             call(libc::SYS_clock_settime, [NOTHING, Given::Bytes(&mut zeros)])
         }
         "adjtimex" => call(libc::SYS_adjtimex, [Given::Bytes(&mut zeros)]),
-        "sethostname" => {
-            call(libc::SYS_sethostname, [Given::Text(c"owned"), Given::Number(5)])
-        }
-        "setdomainname" => {
-            call(libc::SYS_setdomainname, [Given::Text(c"owned"), Given::Number(5)])
-        }
+        "sethostname" => call(libc::SYS_sethostname, [Given::Text(c"owned"), Given::Number(5)]),
+        "setdomainname" => call(libc::SYS_setdomainname, [Given::Text(c"owned"), Given::Number(5)]),
         _ => return None,
     };
     Some(result.map(drop))
@@ -298,17 +296,15 @@ fn terminal() -> io::Result<File> {
     let outer = File::options().read(true).write(true).open("/dev/ptmx")?;
     let fd = i64::from(outer.as_raw_fd());
     let mut unlocked = [0_u8; 4];
-    call(libc::SYS_ioctl, [
-        Given::Number(fd),
-        Given::Number(0x4004_5431),
-        Given::Bytes(&mut unlocked),
-    ])?;
+    call(
+        libc::SYS_ioctl,
+        [Given::Number(fd), Given::Number(0x4004_5431), Given::Bytes(&mut unlocked)],
+    )?;
     let mut number = [0_u8; 4];
-    call(libc::SYS_ioctl, [
-        Given::Number(fd),
-        Given::Number(0x8004_5430),
-        Given::Bytes(&mut number),
-    ])?;
+    call(
+        libc::SYS_ioctl,
+        [Given::Number(fd), Given::Number(0x8004_5430), Given::Bytes(&mut number)],
+    )?;
     std::mem::forget(outer);
     let path = format!("/dev/pts/{}", i32::from_ne_bytes(number));
     File::options().read(true).write(true).open(path)

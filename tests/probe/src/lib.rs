@@ -30,9 +30,7 @@ pub fn attempt(arguments: &[String]) -> Outcome {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["outside", rest @ ..] => outside::prepare().and_then(|()| named(rest)).into(),
-        ["outside-alone", rest @ ..] => {
-            outside::prepare_alone().and_then(|()| named(rest)).into()
-        }
+        ["outside-alone", rest @ ..] => outside::prepare_alone().and_then(|()| named(rest)).into(),
         words => named(words).into(),
     }
 }

@@ -42,9 +42,9 @@ pub(crate) fn attempt(words: &[&str]) -> Option<Attempt> {
                 .and_then(|mut file| file.read(&mut [0; 16]))
                 .map(|_| Outcome::Allowed)
         },
-        "proc-link" => |pid, link| {
-            fs::read_link(format!("/proc/{pid}/{link}")).map(|_| Outcome::Allowed)
-        },
+        "proc-link" => {
+            |pid, link| fs::read_link(format!("/proc/{pid}/{link}")).map(|_| Outcome::Allowed)
+        }
         "proc-list" => |pid, directory| {
             fs::read_dir(format!("/proc/{pid}/{directory}")).map(|_| Outcome::Allowed)
         },

@@ -20,11 +20,11 @@ use crate::{
 pub(crate) fn attempt(words: &[&str]) -> Option<Attempt> {
     Some(match words {
         ["fork-bomb"] => fork_bomb(),
-        ["zombies", count] => zombies(number(count)),
+        ["zombies", count] => Ok(zombies(number(count))),
         ["daemons", count] => daemons(number(count)),
-        ["threads"] => threads(),
+        ["threads"] => Ok(threads()),
         ["memory-bomb"] => memory_bomb(),
-        ["spin", millis] => spin(Duration::from_millis(number(millis))),
+        ["spin", millis] => Ok(spin(Duration::from_millis(number(millis)))),
         ["fill", path, mib] => fill(Path::new(path), number(mib)),
         ["fill-files", path, most] => fill_files(Path::new(path), number(most)),
         ["fallocate", path, mib] => allocate(Path::new(path), number(mib)),
@@ -38,16 +38,16 @@ pub(crate) fn attempt(words: &[&str]) -> Option<Attempt> {
         }
         ["attributes", path, most] => attributes(path, number(most)),
         ["deleted-open", path, mib] => deleted_open(Path::new(path), number(mib)),
-        ["descriptors-until-full"] => until_refused(100_000, |_| File::open("/dev/null")),
+        ["descriptors-until-full"] => Ok(until_refused(100_000, |_| File::open("/dev/null"))),
         ["inotify-until-full"] => {
-            until_refused(20_000, |_| call(libc::SYS_inotify_init1, [NOTHING]))
+            Ok(until_refused(20_000, |_| call(libc::SYS_inotify_init1, [NOTHING])))
         }
-        ["terminals-until-full"] => until_refused(10_000, |_| File::open("/dev/ptmx")),
-        ["queues-until-full"] => until_refused(10_000, queue),
-        ["shared-until-full"] => until_refused(20_000, |_| {
+        ["terminals-until-full"] => Ok(until_refused(10_000, |_| File::open("/dev/ptmx"))),
+        ["queues-until-full"] => Ok(until_refused(10_000, queue)),
+        ["shared-until-full"] => Ok(until_refused(20_000, |_| {
             let given = [NOTHING, Given::Number(4096), Given::Number(0o1600)];
             call(libc::SYS_shmget, given)
-        }),
+        })),
         ["flood", mib] => flood(number(mib)),
         ["swap-links", path, goal, millis] => {
             swap_links(path, goal, Duration::from_millis(number(millis)))
@@ -65,15 +65,15 @@ fn told(count: u64, error: &io::Error) -> Outcome {
 }
 
 /// What was made is kept until this program ends.
-fn until_refused<T>(most: u64, make: impl Fn(u64) -> io::Result<T>) -> Attempt {
+fn until_refused<T>(most: u64, make: impl Fn(u64) -> io::Result<T>) -> Outcome {
     let mut kept = Vec::new();
     for count in 0..most {
         match make(count) {
             Ok(one) => kept.push(one),
-            Err(error) => return Ok(told(count, &error)),
+            Err(error) => return told(count, &error),
         }
     }
-    Ok(Outcome::value(format!("{most} without an end")))
+    Outcome::value(format!("{most} without an end"))
 }
 
 #[expect(unsafe_code, reason = "fork")]
@@ -104,7 +104,7 @@ fn fork_bomb() -> Attempt {
     }
 }
 
-fn zombies(count: u64) -> Attempt {
+fn zombies(count: u64) -> Outcome {
     for made in 0..count {
         match fork() {
             // Each leaves a child of its own behind, which ends without anybody who waits for it.
@@ -113,10 +113,10 @@ fn zombies(count: u64) -> Attempt {
                 leave(0)
             }
             Ok(_) => {}
-            Err(error) => return Ok(told(made, &error)),
+            Err(error) => return told(made, &error),
         }
     }
-    Ok(Outcome::value(format!("{count} made")))
+    Outcome::value(format!("{count} made"))
 }
 
 /// Leave their parent, their session and their signals behind.
@@ -144,7 +144,7 @@ fn daemons(count: u64) -> Attempt {
     Ok(Outcome::value(format!("{count} made")))
 }
 
-fn threads() -> Attempt {
+fn threads() -> Outcome {
     let stay = || {
         std::thread::Builder::new().stack_size(32 * 1024).spawn(|| {
             loop {
@@ -165,7 +165,7 @@ fn memory_bomb() -> Attempt {
 }
 
 /// Works on every processor that there is.
-fn spin(long: Duration) -> Attempt {
+fn spin(long: Duration) -> Outcome {
     let end = Instant::now() + long;
     let work = move || {
         while Instant::now() < end {
@@ -177,15 +177,20 @@ fn spin(long: Duration) -> Attempt {
     for other in others {
         let _ended = other.join();
     }
-    Ok(Outcome::Allowed)
+    Outcome::Allowed
 }
 
 fn fill(path: &Path, most_mib: u64) -> Attempt {
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     // Not zeros: a file system may have clever ways to keep those.
-    let chunk: Vec<u8> = (0..1_u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let chunk: Vec<u8> =
+        (0..1_u32 << 20).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[1]).collect();
     for mib in 0..most_mib {
-        if let Err(error) = file.write_all(&chunk).and_then(|()| file.sync_data()) {
+        // What is still in memory may be refused later; but to write out every piece takes long.
+        let written = file.write_all(&chunk);
+        let written =
+            if mib % 16 == 15 { written.and_then(|()| file.sync_data()) } else { written };
+        if let Err(error) = written {
             return Ok(told(mib, &error));
         }
     }

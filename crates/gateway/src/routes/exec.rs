@@ -12,10 +12,7 @@ use axum::{
     },
     response::Response,
 };
-use contracts::sandbox::{
-    CommandName, Cut, Ended, Exec, Finished, Input, Listed, Output, Sandboxes, Streams,
-};
-use domain::cost::Cost;
+use contracts::sandbox::{CommandName, Exec, Finished, Input, Listed, Output, Sandboxes, Streams};
 use futures::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},

@@ -6,7 +6,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::{
-    fs::{Mode, OFlags, mkdirat, open, openat},
+    fs::{AtFlags, Mode, OFlags, fstat, mkdirat, open, openat, statat},
     io::Errno,
 };
 
@@ -101,10 +101,10 @@ impl Below {
         let mut here: Option<OwnedFd> = None;
         for part in parents {
             let at = here.as_ref().map_or(self.root.as_fd(), AsFd::as_fd);
-            here = Some(match openat(at, part.as_slice(), DIRECTORY, Mode::empty()) {
+            here = Some(match enter(at, part) {
                 Err(Errno::NOENT) if missing == Missing::Make => {
                     mkdirat(at, part.as_slice(), Mode::from_raw_mode(0o755))?;
-                    openat(at, part.as_slice(), DIRECTORY, Mode::empty())?
+                    enter(at, part)?
                 }
                 opened => opened?,
             });
@@ -116,10 +116,19 @@ impl Below {
     pub(super) fn directory(&mut self, name: &Name) -> Result<OwnedFd, Errno> {
         let parent = self.parent(name, Missing::Make)?;
         match mkdirat(parent, name.last(), Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => openat(parent, name.last(), DIRECTORY, Mode::empty()),
+            Ok(()) | Err(Errno::EXIST) => enter(parent, name.last()),
             Err(errno) => Err(errno),
         }
     }
+}
+
+/// Opens a directory that stands in another, and is no link. An imitation of the kernel may follow one although it is
+/// told not to, so what was opened is compared with what has the name.
+fn enter(parent: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
+    let opened = openat(parent, name, DIRECTORY, Mode::empty())?;
+    let (found, named) = (fstat(&opened)?, statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?);
+    let is_same = (found.st_dev, found.st_ino) == (named.st_dev, named.st_ino);
+    if is_same { Ok(opened) } else { Err(Errno::NOTDIR) }
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub use name::{DiskName, LayerName, NameError};
 use error::Trying;
 use ground::{Chosen, Ground};
 use trash::{Emptier, Trash, list};
+use tree::Deep;
 
 /// What to stand on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -155,7 +155,28 @@ fn tell_tiers(sandboxes: &impl Sandboxes, out: &mut impl Write) -> std::io::Resu
     for (tier, reason) in &told.missing {
         writeln!(out, "          `{tier}` is missing: {reason}")?;
     }
-    told.weaker.iter().try_for_each(|weaker| writeln!(out, "  note    {weaker}"))
+    tell_weaker(&told.weaker, out)
+}
+
+/// What is weaker here. A remedy that several have in common is told once.
+fn tell_weaker(weaker: &[String], out: &mut impl Write) -> std::io::Result<()> {
+    let parts = |note: &'_ str| {
+        note.rsplit_once("; ").map(|(what, remedy)| [what, remedy].map(str::to_owned))
+    };
+    let mut notes = weaker.iter().map(String::as_str).peekable();
+    while let Some(note) = notes.next() {
+        let Some([what, remedy]) = parts(note) else {
+            writeln!(out, "  note    {note}")?;
+            continue;
+        };
+        writeln!(out, "  note    {what}")?;
+        let is_next =
+            notes.peek().and_then(|next| parts(next)).is_some_and(|[_, next]| next == remedy);
+        if !is_next {
+            writeln!(out, "          remedy: {remedy}")?;
+        }
+    }
+    Ok(())
 }
 
 async fn told_to_end() -> anyhow::Result<()> {
@@ -166,4 +187,25 @@ async fn told_to_end() -> anyhow::Result<()> {
         _ = terminate.recv() => {}
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remedy_that_several_notes_share_is_told_once() {
+        let notes =
+            ["no memory limit; be root", "no freezing; be root", "disks are watched", "slow; wait"];
+        let mut out = Vec::new();
+        tell_weaker(&notes.map(str::to_owned), &mut out).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r"
+          note    no memory limit
+          note    no freezing
+                  remedy: be root
+          note    disks are watched
+          note    slow
+                  remedy: wait
+        ");
+    }
 }

@@ -64,6 +64,10 @@ const UNLIMITED: &str =
 fn disk_limits(host: &Host) -> Finding {
     let found = host.programs.get(&Program::MkfsBtrfs).unwrap_or(&Found::Nowhere);
     match host.account {
+        Account::Root if matches!(found, Found::Nowhere) => {
+            let (topic, follows, remedy) = absence(Program::MkfsBtrfs);
+            Finding::missing(topic, "`mkfs.btrfs` is not on the `PATH`", follows, remedy)
+        }
         Account::Root => judge(Program::MkfsBtrfs, found),
         Account::Ordinary { .. } => Finding::limited(
             Topic::DiskLimits,

@@ -54,13 +54,13 @@ fn an_image_holds_what_a_setup_made_in_a_repository() {
         return;
     }
     let repository = server.world().repository("demo", "hello", "from the repository");
-    let build = ["image", "build", "--repository", &repository, "--setup", "cat hello > made"];
-    let built = server.lamp(&build);
+    let words = ["image", "build", "--repository", &repository, "--setup", "cat hello > made"];
+    let built = server.lamp(&words);
     assert_eq!(built.code(), Some(0), "{}", built.err());
     assert!(built.err().contains("==> running the setup"), "{}", built.err());
     assert!(built.out().contains("source   acme/demo@"), "{}", built.out());
     assert!(built.out().contains(&format!("--repository {repository} ")), "{}", built.out());
-    let again = server.lamp(&[&build[..], &["--json"]].concat());
+    let again = server.lamp(&[&words[..], &["--json"]].concat());
     assert!(again.err().contains("it is built already"), "{}", again.err());
     let image: serde_json::Value = serde_json::from_str(&again.out()).unwrap();
     let base = format!("image:{}", image["key"].as_str().unwrap());

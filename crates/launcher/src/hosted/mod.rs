@@ -96,9 +96,7 @@ fn make(hosted: &Hosted, guest: OwnedFd) -> Result<(Answer, OwnedFd), Failure> {
     let (control, listener) = Control::listen(&plan.control)?;
     let mut maps = Maps::default();
     let root = root::mapped(plan, base, &mut maps)?;
-    let host = maps.host(base)?;
-    let bind = |bind| binds::mapped(bind, &host);
-    let binds = plan.binds.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+    let binds = plan.binds.iter().map(binds::shallow).collect::<Result<Vec<_>, _>>()?;
     let home = Home::of_this_host(base)?;
     let (ours, theirs) = line::open().step("make a line")?;
     let filters = Filters::compile();

@@ -20,21 +20,14 @@ const STEP: &str = "bind a directory of the host";
 const HARMLESS: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 
 /// Made by the host's root. What is mounted below stays outside.
-pub(crate) fn mapped(bind: &Bind, users: &OwnedFd) -> Result<OwnedFd, Failure> {
+///
+/// Nothing is mapped: the host's files are nobody's inside, so that root inside can read what everybody may read and no
+/// more, and cannot take a lease on a file that the host is about to use.
+pub(crate) fn shallow(bind: &Bind) -> Result<OwnedFd, Failure> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let tree = open_tree(CWD, &*bind.from, flags).step_on(STEP, &bind.from)?;
-    let mut change =
-        MountAttributes { set: HARMLESS, idmap: Some(users.as_fd()), recursive: false };
-    let first = mount_setattr(tree.as_fd(), &change);
-    let result = match first {
-        // Not every file system can map ids. Its files are nobody's inside, and still read-only.
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            change.idmap = None;
-            mount_setattr(tree.as_fd(), &change)
-        }
-        other => other,
-    };
-    result.step_on(STEP, &bind.from)?;
+    let change = MountAttributes { set: HARMLESS, idmap: None, recursive: false };
+    mount_setattr(tree.as_fd(), &change).step_on(STEP, &bind.from)?;
     Ok(tree)
 }
 

@@ -61,7 +61,6 @@ const FILES: &[libc::c_long] = &[
     libc::SYS_pwritev2,
     libc::SYS_dup,
     libc::SYS_dup3,
-    libc::SYS_fcntl,
     libc::SYS_flock,
     libc::SYS_fsync,
     libc::SYS_fdatasync,

@@ -13,6 +13,9 @@ const PERSONALITIES: [u32; 6] =
 /// Put characters into a terminal's input, or reach the console, or give a terminal another line discipline.
 const TERMINAL_REQUESTS: [u32; 3] = [0x5412, 0x541c, 0x5423];
 
+/// Make the host wait for us, or tell us what it does, at files that it shares with us.
+const FILE_REQUESTS: [u32; 2] = [1024, 1026];
+
 /// Executable from the beginning.
 const MFD_EXEC: u32 = 0x0010;
 
@@ -33,7 +36,8 @@ pub(super) fn calls() -> impl Iterator<Item = (u32, Verdict)> {
             libc::SYS_memfd_create,
             refuse(Test::AnyBit { argument: 1, mask: MFD_EXEC }, libc::EACCES),
         ),
-        (libc::SYS_ioctl, terminal_requests()),
+        (libc::SYS_fcntl, requests(FILE_REQUESTS)),
+        (libc::SYS_ioctl, requests(TERMINAL_REQUESTS)),
         (libc::SYS_personality, personalities()),
         (libc::SYS_setsockopt, upper_layer_protocols()),
     ]
@@ -45,8 +49,9 @@ fn refuse(test: Test, errno: i32) -> Verdict {
     Verdict::Look(vec![Rule { tests: vec![test], outcome: Outcome::Fail(errno) }], Outcome::Pass)
 }
 
-fn terminal_requests() -> Verdict {
-    let rules = TERMINAL_REQUESTS.map(|value| Rule {
+/// Refuses what the second argument asks for.
+fn requests<const COUNT: usize>(refused: [u32; COUNT]) -> Verdict {
+    let rules = refused.map(|value| Rule {
         tests: vec![Test::Equals { argument: 1, value }],
         outcome: Outcome::Fail(libc::EPERM),
     });

@@ -142,6 +142,8 @@ pub(super) fn limit(
         (Duty::Memory, Version::One) => {
             let bytes = limits.memory_bytes.to_string();
             set("memory.limit_in_bytes", &bytes)?;
+            // What waits in sockets is counted apart.
+            without_swap(set("memory.kmem.tcp.limit_in_bytes", &bytes))?;
             without_swap(set("memory.memsw.limit_in_bytes", &bytes))
         }
         // Only the offender is killed: a build that eats too much must not end the agent that started it.

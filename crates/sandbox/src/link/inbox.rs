@@ -32,7 +32,7 @@ pub(super) struct Inbox {
 impl Inbox {
     /// For a job whose output is taken from `from` on.
     pub(super) fn new(from: u64) -> Self {
-        Self { received: from, taken: from, credit: from + WINDOW, ..Self::default() }
+        Self { received: from, taken: from, credit: from.saturating_add(WINDOW), ..Self::default() }
     }
 
     pub(super) fn credit(&self) -> (u64, u64) {
@@ -67,7 +67,7 @@ impl Inbox {
         if self.ended.is_some() || bytes.is_empty() {
             return Err("output after the end, or without content".to_owned());
         }
-        self.received += length;
+        self.received = self.received.saturating_add(length);
         // Many small writes become few chunks, so that the queue is bounded by bytes alone.
         match self.chunks.back_mut() {
             Some((last, chunk)) if *last == stream && chunk.len() < CHUNK => chunk.extend(bytes),
@@ -95,8 +95,8 @@ impl Inbox {
 
     /// New credit, if enough was taken to be worth a frame.
     pub(super) fn renew(&mut self) -> Option<(u64, u64)> {
-        let credit = self.taken + WINDOW;
-        if self.ended.is_some() || credit - self.credit < WINDOW / 2 {
+        let credit = self.taken.saturating_add(WINDOW);
+        if self.ended.is_some() || credit.saturating_sub(self.credit) < WINDOW / 2 {
             return None;
         }
         self.credit = credit;

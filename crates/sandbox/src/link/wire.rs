@@ -27,6 +27,9 @@ use super::{
 /// A guest that has not said hello by then will not.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How much may wait for a guest that does not read.
+const MOST_BACKLOG: usize = 4 << 20;
+
 /// How often `Channels` is a normal answer; beyond it, the list cannot be right.
 const MOST_CHANNELS: usize = guest::protocol::CHANNELS;
 
@@ -240,6 +243,9 @@ impl Shared {
             }
         }
         if !rest.is_empty() {
+            if state.backlog.len() > MOST_BACKLOG {
+                return Err(LinkError::Broken("it does not read what it asked for".to_owned()));
+            }
             state.backlog.extend(rest);
             self.backlog_waits.notify_one();
         }

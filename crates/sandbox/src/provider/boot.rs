@@ -107,14 +107,18 @@ impl Inner {
         let group = self.groups.create(name, &limits).map_err(busy)?;
         let made = self.start_first_process(name, stack, tier, compute, writable, &group).await;
         match made {
-            Ok((record, slot)) => {
+            Ok((record, mut slot)) => {
                 let control = self.control(name);
                 let held =
-                    Body::hold(record.clone(), group.clone(), slot, control, &self.work).await;
-                held.map_err(|error| {
-                    self.clear_away(&record, &group);
-                    lost(&error)
-                })
+                    Body::hold(record.clone(), group.clone(), &mut slot, control, &self.work).await;
+                match held {
+                    Ok(body) => Ok(body),
+                    Err(error) => {
+                        // Its disk and its ids are free for another only when nothing is left of it.
+                        self.clear_away(&record, &group).await;
+                        Err(lost(&error))
+                    }
+                }
             }
             Err(error) => {
                 let _ = group.remove();
@@ -210,15 +214,14 @@ impl Inner {
         });
     }
 
-    /// Kills a first process that nobody holds, and removes what is left of it in the background.
-    pub(super) fn clear_away(&self, record: &BodyRecord, group: &Group) {
+    /// Kills a first process that nobody holds, and returns when nothing is left of it.
+    async fn clear_away(&self, record: &BodyRecord, group: &Group) {
         if let Ok(Some(process)) = crate::body::process(record.pid, record.started) {
             let _ = rustix::process::pidfd_send_signal(&process, rustix::process::Signal::KILL);
         }
         let _ = group.kill();
         let _ = std::fs::remove_file(self.control(&record.name));
-        let group = group.clone();
-        self.work.spawn(async move { remove_group(&group).await });
+        remove_group(group).await;
     }
 
     /// Where the guest of a body listens.

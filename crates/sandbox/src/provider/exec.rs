@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use contracts::sandbox::{CommandName, Cut, Ended, Exec, Finished, SandboxError, Streams, User};
+use contracts::sandbox::{
+    CommandName, Cut, Ended, Exec, Finished, SandboxError, State, Streams, User,
+};
 use domain::{cost::Cost, id::SandboxId};
 use guest::protocol::{Ending, Job, Program, Refusal, Size, Who};
 
@@ -36,12 +38,14 @@ impl Inner {
         let _busy = Busy::new(&sandbox, self);
         let body = self.awake(&sandbox).await?;
         let mut channel = self.begin(&sandbox, &body, name, command).await?;
-        let patience = command.limit.saturating_add(GRACE);
-        let pumped = tokio::time::timeout(patience, pump(&mut channel, streams)).await;
+        let pumped = tokio::select! {
+            pumped = pump(&mut channel, streams) => Some(pumped),
+            () = overdue(&sandbox, command.limit.saturating_add(GRACE)) => None,
+        };
         let ended = match pumped {
-            Ok(Ok(ended)) => ended,
-            Ok(Err(error)) => return Err(self.broken(&sandbox, &body, error, command).await),
-            Err(_late) => {
+            Some(Ok(ended)) => ended,
+            Some(Err(error)) => return Err(self.broken(&sandbox, &body, error, command).await),
+            None => {
                 let _ = body.kill();
                 let reason = "the guest did not end a command that ran out of time".to_owned();
                 return Err(SandboxError::Lost { reason });
@@ -123,6 +127,14 @@ impl Inner {
             }
         }
     }
+}
+
+/// Returns when a command should have ended. A frozen sandbox cannot end anything, and is given the time again.
+async fn overdue(sandbox: &Sandbox, patience: Duration) {
+    let never = std::future::pending::<()>;
+    while tokio::time::timeout(patience, never()).await.is_ok()
+        || sandbox.lock().record.state == State::Frozen
+    {}
 }
 
 const ENOENT: i32 = 2;

@@ -18,6 +18,9 @@ use crate::link::pump;
 /// The longest list of entries that is taken.
 const MOST_ENTRIES: usize = 100_000;
 
+/// The longest path that the kernel takes.
+const LONGEST_NAME: usize = 4_096;
+
 impl Inner {
     pub(super) async fn file(
         self: &Arc<Self>,
@@ -138,6 +141,9 @@ async fn entries(mut output: mpsc::Receiver<Output>) -> Result<Vec<Entry>, Sandb
         while let Some(entry) =
             decoder.next::<protocol::Entry>().map_err(|error| wrong(error.to_string()))?
         {
+            if entry.name.len() > LONGEST_NAME {
+                return Err(wrong("it told of a name that no file can have".to_owned()));
+            }
             if entries.len() >= MOST_ENTRIES {
                 return Err(SandboxError::Unsupported {
                     reason: format!("the directory has more than {MOST_ENTRIES} entries"),

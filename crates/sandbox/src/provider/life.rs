@@ -96,9 +96,12 @@ impl Inner {
             entry.record.answers = entry.answers.all();
             body
         };
-        body.kill().map_err(busy)?;
-        let late = |_| busy("its processes do not end");
-        tokio::time::timeout(DEATH, body.death()).await.map_err(late)?;
+        let _ = body.kill();
+        if tokio::time::timeout(DEATH, body.death()).await.is_err() {
+            // It is told as resting, but what is left of it goes on being killed, and its disk is not free before.
+            self.discard(body, None);
+            return Err(busy("its processes do not end"));
+        }
         let written = {
             let mut entry = sandbox.lock();
             self.read_last(&mut entry, &body, Standing::Live);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use contracts::sandbox::{Image, Owner, Reading, SandboxError};
 use domain::{cost::Cost, id::SandboxId, time::Timestamp};
 use images::{
-    disk::{DiskName, Kind, LayerName},
+    disk::{DiskError, DiskName, Kind, LayerName},
     store::InUse,
 };
 
@@ -51,7 +51,8 @@ impl Inner {
             (entry.meter.clone(), entry.record.disk.clone())
         };
         let disk: DiskName = disk.parse().map_err(busy)?;
-        let usage = self.disks.usage(&disk).map_err(busy)?;
+        // The walk is as long as whoever is inside made it.
+        let usage = tokio::task::block_in_place(|| self.disks.usage(&disk)).map_err(busy)?;
         Ok(meter.reading(Disk { bytes: usage.bytes, files: usage.files }))
     }
 
@@ -106,6 +107,10 @@ impl Inner {
                 self.spawner.release(&path).await.map_err(busy)?;
             }
         }
+        // Bases that no image and no sandbox stands on are brought in again when somebody asks for them.
+        self.stacks.forget();
+        let swept = self.images.sweep(&self.in_use()).map_err(busy)?;
+        tracing::info!(layers = swept.len(), "removed what nothing stands on");
         Ok(removed.into_iter().map(|(built, used_at)| built.shown(used_at, 0)).collect())
     }
 

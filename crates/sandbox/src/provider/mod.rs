@@ -87,6 +87,8 @@ pub(crate) struct Inner {
     known: Mutex<BTreeMap<SandboxId, Arc<Sandbox>>>,
     names: Mutex<BTreeMap<SandboxName, SandboxId>>,
     turns: Turns,
+    /// Held shared while something begins to stand on layers, and alone while layers are removed.
+    standing: tokio::sync::RwLock<()>,
     work: TaskTracker,
     stop: CancellationToken,
 }
@@ -213,7 +215,11 @@ impl Sandboxes for Provider {
 
     async fn open(&self, spec: &Spec) -> Result<(), SandboxError> {
         let (inner, spec) = (Arc::clone(&self.inner), spec.clone());
-        self.inner.whole(async move { inner.open(&spec).await }).await
+        let opening = async move {
+            let _standing = inner.standing.read().await;
+            inner.open(&spec).await
+        };
+        self.inner.whole(opening).await
     }
 
     async fn exec(
@@ -259,11 +265,16 @@ impl Sandboxes for Provider {
 
     async fn fork(&self, from: SandboxId, spec: &Spec) -> Result<(), SandboxError> {
         let (inner, spec) = (Arc::clone(&self.inner), spec.clone());
-        self.inner.whole(async move { inner.fork(from, &spec).await }).await
+        let forking = async move {
+            let _standing = inner.standing.read().await;
+            inner.fork(from, &spec).await
+        };
+        self.inner.whole(forking).await
     }
 
     async fn destroy(&self, sandbox: SandboxId) -> Result<(), SandboxError> {
-        self.inner.destroy(sandbox).await
+        let inner = Arc::clone(&self.inner);
+        self.inner.whole(async move { inner.destroy(sandbox).await }).await
     }
 
     async fn stats(&self, sandbox: SandboxId) -> Result<Reading, SandboxError> {
@@ -285,7 +296,10 @@ impl Sandboxes for Provider {
         news: mpsc::Sender<BuildNews>,
     ) -> Result<Image, SandboxError> {
         let (provider, recipe) = (self.clone(), recipe.clone());
-        let building = async move { crate::build::prepare(&provider, &recipe, news).await };
+        let building = async move {
+            let _standing = provider.inner.standing.read().await;
+            crate::build::prepare(&provider, &recipe, news).await
+        };
         self.inner.whole(building).await
     }
 
@@ -294,6 +308,7 @@ impl Sandboxes for Provider {
     }
 
     async fn prune_images(&self, keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
+        let _alone = self.inner.standing.write().await;
         self.inner.prune_images(keep_bytes).await
     }
 }

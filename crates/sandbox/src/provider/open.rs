@@ -58,7 +58,10 @@ impl Inner {
         let wrong = |reason| SandboxError::Image { image: spec.image.clone(), reason };
         let base: Base = spec.image.parse().map_err(wrong)?;
         let mut stack = self.stacks.of(self, &base).await?;
-        self.show_sources(&spec.sources, &mut stack).await?;
+        // An image that was built with repositories needs their objects, whoever asks for them.
+        let own = stack.checkouts();
+        let shown = if spec.sources.is_empty() { &own } else { &spec.sources };
+        self.show_sources(shown, &mut stack).await?;
         self.reserve_name(spec)?;
         Ok(stack)
     }
@@ -95,19 +98,17 @@ impl Inner {
         let mut meter = Meter::default();
         meter.begin(&body.record.name, now);
         let sandbox = Arc::new(Sandbox::new(record, Some(Arc::clone(&body)), meter));
-        let written = self.records.write(&sandbox.lock().record);
-        if let Err(error) = written {
-            self.free_name(spec);
-            self.discard(body, Some(disk));
-            return Err(busy(error));
-        }
         self.known().insert(spec.id, Arc::clone(&sandbox));
         self.watch(&sandbox, &body);
-        if let Err(error) = self.furnish(&sandbox, &body, spec).await {
+        // Written when all of it is there: what a crash leaves half furnished is nobody's, and opening again begins anew.
+        let begun = match self.furnish(&sandbox, &body, spec).await {
+            Ok(()) => self.records.write(&sandbox.lock().record).map_err(busy),
+            Err(error) => Err(error),
+        };
+        if begun.is_err() {
             self.end(spec.id, &sandbox);
-            return Err(error);
         }
-        Ok(())
+        begun
     }
 
     /// Brings the repositories in, and runs what is to be run at the beginning.

@@ -37,7 +37,8 @@ struct Shelf {
     stack: Stack,
     tier: Tier,
     compute: Compute,
-    members: VecDeque<Booted>,
+    /// With the time when each was made, the oldest first.
+    members: VecDeque<(Booted, Timestamp)>,
     /// How many should wait.
     wanted: u32,
     /// How many are being made.
@@ -77,8 +78,9 @@ impl Pool {
         });
         row.asked_at = now;
         row.wanted = row.wanted.saturating_add(1).min(self.settings.most_of_a_kind);
-        while let Some(member) = row.members.pop_front() {
-            if member.body.link.lost().is_none() {
+        while let Some((member, made_at)) = row.members.pop_front() {
+            let is_fresh = now.since(made_at) < OLDEST;
+            if is_fresh && member.body.link.lost().is_none() {
                 return Some(member);
             }
             dead.push(member);
@@ -100,12 +102,12 @@ impl Pool {
     }
 
     /// Puts a new member on its shelf; gives it back where the shelf is gone.
-    fn put(&self, kind: &str, member: Option<Booted>) -> Option<Booted> {
+    fn put(&self, kind: &str, member: Option<Booted>, now: Timestamp) -> Option<Booted> {
         let mut kinds = self.lock();
         let Some(row) = kinds.get_mut(kind) else { return member };
         row.coming = row.coming.saturating_sub(1);
         match member {
-            Some(member) => row.members.push_back(member),
+            Some(member) => row.members.push_back((member, now)),
             // It could not be made: not tried again until somebody asks again.
             None => row.wanted = 0,
         }
@@ -119,8 +121,11 @@ impl Pool {
         kinds.retain(|_, row| {
             let forgotten = now.since(row.asked_at) > self.settings.drain_after;
             if forgotten || stale(&row.stack) {
-                drained.extend(row.members.drain(..));
+                drained.extend(row.members.drain(..).map(|(member, _)| member));
                 return false;
+            }
+            while row.members.front().is_some_and(|(_, made_at)| now.since(*made_at) >= OLDEST) {
+                drained.extend(row.members.pop_front().map(|(member, _)| member));
             }
             true
         });
@@ -131,6 +136,9 @@ impl Pool {
         self.lock().values().map(|row| row.stack.clone()).collect()
     }
 }
+
+/// A guest counts its lifetime from its start, so members that waited longer than this are replaced.
+const OLDEST: Duration = Duration::from_mins(10);
 
 /// Everything that makes two members the same.
 fn kind(stack: &Stack, spec: &Spec) -> String {
@@ -168,7 +176,7 @@ impl Inner {
                 if let Err(error) = &made {
                     tracing::warn!(%error, "no member for the pool");
                 }
-                if let Some(unwanted) = inner.pool.put(&kind, made.ok()) {
+                if let Some(unwanted) = inner.pool.put(&kind, made.ok(), inner.now()) {
                     inner.discard(Arc::new(unwanted.body), Some(unwanted.disk));
                 }
                 next = inner.pool.due();

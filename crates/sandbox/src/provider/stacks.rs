@@ -136,7 +136,15 @@ impl Stacks {
     /// Whether something newer stands where this was found.
     pub(super) fn is_stale(&self, stack: &Stack) -> bool {
         let found = self.lock();
-        !found.values().any(|found| found.stack == *stack) && stack.image.is_none()
+        // Members with repositories show more of the host than their base does.
+        let is_of =
+            |base: &Stack| base.layers == stack.layers && stack.binds.starts_with(&base.binds);
+        stack.image.is_none() && !found.values().any(|found| is_of(&found.stack))
+    }
+
+    /// Forgets all that was found out; the next who asks looks again.
+    pub(super) fn forget(&self) {
+        self.lock().clear();
     }
 
     pub(super) fn kept(&self) -> Vec<Stack> {

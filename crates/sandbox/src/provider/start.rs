@@ -94,6 +94,7 @@ impl Provider {
             known: Mutex::default(),
             names: Mutex::default(),
             turns: Turns::default(),
+            standing: tokio::sync::RwLock::default(),
             work: TaskTracker::new(),
             stop: CancellationToken::new(),
             settings,
@@ -251,11 +252,11 @@ impl Inner {
 
     async fn hold_again(&self, record: &BodyRecord) -> Result<Body, BodyError> {
         let group = self.groups.adopt(&record.name).ok_or(BodyError::Gone)?;
-        let slot = record.base.and_then(|base| self.slots.adopt(base));
+        let mut slot = record.base.and_then(|base| self.slots.adopt(base));
         let control = self.control(&record.name);
         // One that stands still, or that a crash left half frozen, could not say hello.
         let _ = group.thaw();
-        let body = Body::hold(record.clone(), group, slot, control, &self.work).await?;
+        let body = Body::hold(record.clone(), group, &mut slot, control, &self.work).await?;
         body.find_left_over().await?;
         Ok(body)
     }

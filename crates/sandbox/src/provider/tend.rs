@@ -69,8 +69,9 @@ impl Inner {
                 sandbox.lock().ending = Some(why);
                 body.kill().map_err(super::busy)
             }
+            // Whoever changes it now is not waited for: the next round looks again.
             Due::Doze => {
-                let _turn = self.turns.take(sandbox.id).await;
+                let Some(_turn) = self.turns.take_now(sandbox.id) else { return Ok(()) };
                 match self.freeze_now(sandbox, Whom::TheIdle) {
                     // A host that cannot freeze lets it run until it rests.
                     Err(SandboxError::Unsupported { .. }) => Ok(()),
@@ -78,11 +79,42 @@ impl Inner {
                 }
             }
             Due::Rest => {
-                let _turn = self.turns.take(sandbox.id).await;
-                self.rest_now(sandbox, Whom::TheIdle).await
+                let Some(turn) = self.turns.take_now(sandbox.id) else { return Ok(()) };
+                let (inner, resting) = (Arc::clone(self), Arc::clone(sandbox));
+                let rest = async move {
+                    let _turn = turn;
+                    inner.rest_now(&resting, Whom::TheIdle).await
+                };
+                self.without_waiting_for_hooks(sandbox, rest).await
             }
-            Due::Delete => self.destroy(sandbox.id).await,
+            Due::Delete => {
+                if self.turns.take_now(sandbox.id).is_none() {
+                    return Ok(());
+                }
+                let (inner, id) = (Arc::clone(self), sandbox.id);
+                let delete = async move { inner.destroy(id).await };
+                self.without_waiting_for_hooks(sandbox, delete).await
+            }
         }
+    }
+
+    /// A hook may take its time; others are not to wait for it.
+    async fn without_waiting_for_hooks(
+        &self,
+        sandbox: &Sandbox,
+        work: impl Future<Output = Result<(), SandboxError>> + Send + 'static,
+    ) -> Result<(), SandboxError> {
+        let has_hook = !sandbox.lock().record.spec.hooks.pre_teardown.trim().is_empty();
+        if !has_hook {
+            return work.await;
+        }
+        let id = sandbox.id;
+        self.work.spawn(async move {
+            if let Err(error) = work.await {
+                tracing::warn!(sandbox = %id, %error, "could not tend to a sandbox");
+            }
+        });
+        Ok(())
     }
 
     fn due(&self, sandbox: &Sandbox, now: Timestamp) -> Due {

@@ -36,6 +36,11 @@ async fn begin_and_leave(
     (house.restart().await, String::from_utf8(heard).unwrap())
 }
 
+fn lines(numbers: std::ops::Range<u32>, before: &str) -> String {
+    let lines: Vec<_> = numbers.map(|number| format!("{before}{number}\n")).collect();
+    lines.concat()
+}
+
 /// `rest` goes on where `heard` stopped or before, and reaches the end of `all`: nothing is lost, nothing is there twice.
 fn goes_on(all: &str, heard: &str, rest: &str) {
     assert!(all.starts_with(heard), "what was heard first is the beginning");
@@ -53,8 +58,7 @@ async fn a_command_goes_on_without_a_server_and_its_name_finds_it_again() {
     assert_eq!(house.state(id).await, Some(State::Open));
     let said = house.run_as(id, &name, script).await.unwrap();
     assert_eq!(said.finished.ending, Ended::Exited(7));
-    let all: String = (0..100).map(|number| format!("line {number}\n")).collect();
-    goes_on(&all, &heard, &said.out);
+    goes_on(&lines(0..100, "line "), &heard, &said.out);
     assert_eq!(house.says(id, "cat begun").await, "begun\n", "it did not begin again");
     house.end().await;
 }
@@ -68,7 +72,7 @@ async fn more_output_than_is_kept_waits_for_the_next_server() {
     let (house, heard) = begin_and_leave(house, id, &name, "seq 1 200000", 400_000).await;
     let said = house.run_as(id, &name, "seq 1 200000").await.unwrap();
     assert_eq!(said.finished.ending, Ended::Exited(0));
-    let all: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    let all = lines(1..200_001, "");
     goes_on(&all, &heard, &said.out);
     assert!(said.out.len() < all.len(), "what was taken long ago is not sent again");
     house.end().await;

@@ -68,11 +68,11 @@ async fn what_nobody_uses_is_frozen_then_rests_then_goes() {
     let house = house.restart().await;
     house.provider.tend().await;
     assert_eq!(house.state(id).await, Some(State::Frozen), "a restart is no use of it");
-    house.advance(rest_after - freeze_after);
+    house.advance(rest_after.saturating_sub(freeze_after));
     house.provider.tend().await;
     assert_eq!(house.state(id).await, Some(State::Resting));
     house.until_bodies(0).await;
-    house.advance(delete_after - Duration::from_secs(1));
+    house.advance(delete_after.saturating_sub(Duration::from_secs(1)));
     house.provider.tend().await;
     let house = house.restart().await;
     house.provider.tend().await;

@@ -5,7 +5,8 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test that cannot begin fails"
+    clippy::print_stderr,
+    reason = "a test that cannot begin fails, and says what this host does not have"
 )]
 
 mod commands;

@@ -108,6 +108,33 @@ fn neighbours(process: i32) -> Vec<i32> {
 }
 
 #[test]
+fn what_was_half_furnished_when_a_server_crashed_is_cleared_away_and_begins_anew() {
+    let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
+    let now = Arc::new(AtomicI64::new(SystemClock.now().as_millis()));
+    let none = PoolSettings { most_of_a_kind: 0, ..POOL };
+    let bodies = || std::fs::read_dir(at.path().join("run")).unwrap().count();
+    let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let mut slow = spec(1);
+    slow.hooks.post_clone = "echo begun >> hooks; sleep 2; echo done >> hooks".to_owned();
+    let first = runtime();
+    first.block_on(async {
+        let provider = start(&at, &now, none).await;
+        let patience = Duration::from_millis(500);
+        assert!(tokio::time::timeout(patience, provider.open(&slow)).await.is_err());
+    });
+    first.shutdown_timeout(Duration::from_secs(5));
+    assert_eq!(bodies(), 1);
+    let second = runtime();
+    second.block_on(async {
+        let provider = start(&at, &now, none).await;
+        assert_eq!((bodies(), provider.list().await.unwrap().len()), (0, 0));
+        slow.hooks.post_clone = "test ! -e hooks".to_owned();
+        provider.open(&slow).await.unwrap();
+        provider.close().await.unwrap();
+    });
+}
+
+#[test]
 fn what_waited_when_a_server_crashed_is_cleared_away() {
     let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
     let now = Arc::new(AtomicI64::new(SystemClock.now().as_millis()));
