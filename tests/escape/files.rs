@@ -197,9 +197,14 @@ async fn links_that_are_swapped_meanwhile_lead_nowhere() {
         let shown = format!("{swaps:?} swaps, {operations} operations, the host's file: {kept}");
         let holds = kept == "of the host" && names == 1 && stage.answers(id).await;
         tally.check(&format!("43 {tier} swapped links"), &shown, holds.into());
-        let found =
-            stage.shell(id, "find /etc -newer /home/lamp/probe -type f | grep -c race").await;
-        tally.check(&format!("43 {tier} files of root inside"), &found, (found == "0").into());
+        let what = format!("43 {tier} files of root inside");
+        let look = "find /etc -newer /home/lamp/probe -type f | grep -c race";
+        let found = stage.shell(id, look).await;
+        if is_root() {
+            tally.check(&what, &found, (found == "0").into());
+        } else {
+            tally.unsupported(&what, "there is only one user inside");
+        }
         stage.provider.destroy(id).await.unwrap();
     }
     a_link_is_not_followed_by_the_host(&stage, &mut tally).await;

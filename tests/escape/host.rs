@@ -84,6 +84,12 @@ fn find<'a>(value: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::V
     }
 }
 
+/// Whether the kernel limits processes and memory here. Without that, a storm inside is a storm outside.
+pub(crate) fn storms_are_contained(stage: &Stage) -> bool {
+    let weaker = stage.provider.capabilities().weaker;
+    !weaker.iter().any(|sentence| sentence.contains("not limited"))
+}
+
 /// Whether the kernel keeps the limits of disks here.
 pub(crate) fn disks_are_enforced(stage: &Stage) -> bool {
     let weaker = stage.provider.capabilities().weaker;

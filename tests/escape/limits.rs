@@ -46,6 +46,10 @@ fn tiers(stage: &Stage, tally: &mut Tally) -> Vec<Tier> {
     for tier in foreign {
         tally.unsupported(&format!("{tier} storms"), "gVisor itself does not fit into the limits");
     }
+    if !host::storms_are_contained(stage) {
+        tally.unsupported("every tier: storms", "no control groups for us here: see `lamp doctor`");
+        return Vec::new();
+    }
     ours
 }
 

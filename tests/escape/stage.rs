@@ -48,11 +48,25 @@ impl IdSource for Counted {
 
 pub(crate) struct Stage {
     pub(crate) provider: Provider,
+    guard: Guard,
     pub(crate) at: tempfile::TempDir,
     pool: PoolSettings,
     toolchains: Vec<PathBuf>,
     commands: AtomicU64,
     sandboxes: AtomicU64,
+}
+
+/// Ends everything also when a test fails half-way: sandboxes, mounts and loop devices do not go with a process.
+struct Guard(Option<Provider>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let Some(provider) = self.0.take().filter(|_| std::thread::panicking()) else { return };
+        let closing = || tokio::runtime::Handle::current().block_on(provider.close());
+        if let Err(error) = tokio::task::block_in_place(closing) {
+            println!("left behind: {error}");
+        }
+    }
 }
 
 /// What a command said, and how it ended.
@@ -74,9 +88,21 @@ impl Stage {
     }
 
     pub(crate) async fn with(pool: PoolSettings, toolchains: &[PathBuf]) -> Self {
+        Self::start(pool, toolchains, DISK_BYTES).await
+    }
+
+    /// With little room for disks.
+    pub(crate) async fn with_disk(bytes: u64) -> Self {
+        let pool = PoolSettings { most_of_a_kind: 0, ..PoolSettings::default() };
+        Self::start(pool, &[], bytes).await
+    }
+
+    async fn start(pool: PoolSettings, toolchains: &[PathBuf], disk_bytes: u64) -> Self {
         let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
-        let provider = Provider::start(settings(at.path(), pool, toolchains)).await.unwrap();
+        let settings = Settings { disk_bytes, ..settings(at.path(), pool, toolchains) };
+        let provider = Provider::start(settings).await.unwrap();
         Self {
+            guard: Guard(Some(provider.clone())),
             provider,
             at,
             pool,
@@ -86,27 +112,23 @@ impl Stage {
         }
     }
 
-    /// With little room for disks.
-    pub(crate) async fn with_disk(bytes: u64) -> Self {
-        let pool = PoolSettings { most_of_a_kind: 0, ..PoolSettings::default() };
-        let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
-        let settings = Settings { disk_bytes: bytes, ..settings(at.path(), pool, &[]) };
-        let provider = Provider::start(settings).await.unwrap();
-        let (commands, sandboxes) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { provider, at, pool, toolchains: Vec::new(), commands, sandboxes }
-    }
-
     /// Stops the provider as a server that ends would, and starts another in its place. Sandboxes go on meanwhile.
     pub(crate) async fn restart(self) -> Self {
         self.provider.stop().await;
-        let Self { provider, at, pool, toolchains, commands, sandboxes } = self;
-        drop(provider);
+        let Self { provider, guard, at, pool, toolchains, commands, sandboxes } = self;
+        drop((provider, guard));
         let provider = Provider::start(settings(at.path(), pool, &toolchains)).await.unwrap();
-        Self { provider, at, pool, toolchains, commands, sandboxes }
+        let guard = Guard(Some(provider.clone()));
+        Self { provider, guard, at, pool, toolchains, commands, sandboxes }
     }
 
     pub(crate) async fn end(self) {
-        self.provider.close().await.unwrap();
+        let Self { provider, guard, at, .. } = self;
+        drop(guard);
+        provider.close().await.unwrap();
+        // An overlay closes its own directories even to their owner.
+        let opened = Command::new("chmod").args(["-R", "u+rwX"]).arg(at.path()).output();
+        assert!(opened.is_ok());
     }
 
     /// Those of [`TIERS`] that this host has; the others are told.

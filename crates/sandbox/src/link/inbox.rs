@@ -9,6 +9,10 @@ use guest::protocol::{CHUNK, Ending, Refusal, Stream, Usage};
 /// How many bytes a guest may send ahead of the reader.
 pub(super) const WINDOW: u64 = 192 * 1024;
 
+/// What was taken last may not have reached the caller yet, so the guest keeps it for the next server: one chunk on its way and
+/// one in the caller's queue. Its ring has room for that beside the window.
+const UNSURE: u64 = 2 * CHUNK as u64;
+
 /// How a job ended, as the guest tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ended {
@@ -33,6 +37,11 @@ impl Inbox {
     /// For a job whose output is taken from `from` on.
     pub(super) fn new(from: u64) -> Self {
         Self { received: from, taken: from, credit: from.saturating_add(WINDOW), ..Self::default() }
+    }
+
+    /// For a job that was begun over an earlier connection. What that gave credit for holds.
+    pub(super) fn resumed(from: u64) -> Self {
+        Self { credit: from.saturating_add(WINDOW + UNSURE), ..Self::new(from) }
     }
 
     pub(super) fn credit(&self) -> (u64, u64) {
@@ -70,7 +79,9 @@ impl Inbox {
         self.received = self.received.saturating_add(length);
         // Many small writes become few chunks, so that the queue is bounded by bytes alone.
         match self.chunks.back_mut() {
-            Some((last, chunk)) if *last == stream && chunk.len() < CHUNK => chunk.extend(bytes),
+            Some((last, chunk)) if *last == stream && chunk.len() + bytes.len() <= CHUNK => {
+                chunk.extend(bytes);
+            }
             Some(_) | None => self.chunks.push_back((stream, bytes)),
         }
         Ok(())
@@ -100,7 +111,7 @@ impl Inbox {
             return None;
         }
         self.credit = credit;
-        Some((self.taken, credit))
+        Some((self.taken.saturating_sub(UNSURE), credit))
     }
 
     pub(super) fn ended(&self) -> Option<&Ended> {

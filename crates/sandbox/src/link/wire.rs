@@ -119,23 +119,23 @@ impl Link {
         state.next = state.next.checked_add(1).ok_or_else(|| {
             LinkError::Closed("it was asked more often than numbers last".to_owned())
         })?;
-        self.begin(state, id, 0, &Ask::Open { channel: id, tag: tag.to_owned(), job })
+        self.begin(state, id, Inbox::new(0), &Ask::Open { channel: id, tag: tag.to_owned(), job })
     }
 
     /// Goes on with a job that was begun over an earlier connection.
     pub(crate) fn attach(&self, known: &ChannelState) -> Result<Channel, LinkError> {
         let (id, from) = (known.channel, known.kept_from);
-        self.begin(self.shared.lock(), id, from, &Ask::Attach { channel: id, from })
+        let inbox = Inbox::resumed(from);
+        self.begin(self.shared.lock(), id, inbox, &Ask::Attach { channel: id, from })
     }
 
     fn begin(
         &self,
         mut state: MutexGuard<'_, State>,
         id: ChannelId,
-        from: u64,
+        inbox: Inbox,
         ask: &Ask,
     ) -> Result<Channel, LinkError> {
-        let inbox = Inbox::new(from);
         let (taken, upto) = inbox.credit();
         let news = Arc::new(Notify::new());
         state.next = state.next.max(id.0.saturating_add(1));

@@ -54,7 +54,8 @@ fn an_ordinary_user_without_rights_gets_reasons_and_groups_without_directories()
     assert!(matches!(group.freeze(), Err(GroupError::Impossible(_))));
     assert!(matches!(group.kill(), Err(GroupError::Impossible(_))));
     group.remove().unwrap();
-    assert!(groups.adopt("any").is_none());
+    // Where there are no control groups, a group is a name only: a server that comes back finds its sandboxes by it.
+    assert!(groups.adopt("any").is_some());
 }
 
 fn open_to_all(path: &Path) {
