@@ -222,9 +222,7 @@ impl<'e, H: Hands> Scene<'e, H> {
             }
             SandboxError::Image { .. }
             | SandboxError::Hook { .. }
-            | SandboxError::ProgramMissing { .. } => {
-                self.failed(FailureKind::SetupFailed, reason)
-            }
+            | SandboxError::ProgramMissing { .. } => self.failed(FailureKind::SetupFailed, reason),
             SandboxError::Source { .. } => self.failed(FailureKind::ForgeError, reason),
             SandboxError::NotFound { .. }
             | SandboxError::Destroyed { .. }

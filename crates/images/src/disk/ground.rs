@@ -138,9 +138,7 @@ impl Ground {
     pub(super) fn bytes(&self, at: &Path) -> Result<u64, DiskError> {
         match self {
             Self::Btrfs(pool) => pool.bytes(at),
-            Self::Plain => {
-                tree::measure(&at.join("upper"), Deep::Refused).map(|usage| usage.bytes)
-            },
+            Self::Plain => tree::measure(&at.join("upper"), Deep::Refused).map(|usage| usage.bytes),
         }
     }
 
