@@ -120,6 +120,8 @@ fn rows() -> Vec<Row> {
         FORBIDDEN.into_iter().map(|(case, name)| row(case, name, EPERM)).collect();
     rows.extend(ABSENT.map(|(case, name)| row(case, name, UNKNOWN)));
     rows.extend(SOCKETS.map(|(case, name)| row(case, &format!("socket {name}"), NO_FAMILY)));
+    // At files that a sandbox shares with the host, these would make the host wait, or tell what it does.
+    rows.extend(["lease", "directory-notice"].map(|name| row(45, name, EPERM)));
     rows.push(row(55, "memfd-exec-flag", &["denied EACCES"]));
     rows.push(row(55, "memfd-exec", EPERM));
     let by_path = row(55, "memfd-exec-by-path", &["denied EACCES", "denied EPERM"]);

@@ -139,9 +139,30 @@ fn kernel(name: &str) -> Option<io::Result<()>> {
         "memfd-exec-flag" => {
             call(libc::SYS_memfd_create, [Given::Text(c"probe"), Given::Number(0x10)])
         }
+        "lease" => return Some(lease()),
+        "directory-notice" => return Some(directory_notice()),
         _ => return None,
     };
     Some(result.map(drop))
+}
+
+/// Makes everybody else who opens the file wait for us.
+fn lease() -> io::Result<()> {
+    let path = std::env::temp_dir().join(format!("lease-{}", std::process::id()));
+    let file = File::create(&path)?;
+    let (set_lease, to_write) = (Given::Number(1024), Given::Number(1));
+    let taken =
+        call(libc::SYS_fcntl, [Given::Number(file.as_raw_fd().into()), set_lease, to_write]);
+    std::fs::remove_file(&path)?;
+    taken.map(drop)
+}
+
+/// Is told when anybody reads anything in a directory.
+fn directory_notice() -> io::Result<()> {
+    let directory = File::open("/")?;
+    let (notify, of_access) = (Given::Number(1026), Given::Number(1));
+    call(libc::SYS_fcntl, [Given::Number(directory.as_raw_fd().into()), notify, of_access])
+        .map(drop)
 }
 
 fn machine(name: &str) -> Option<io::Result<()>> {

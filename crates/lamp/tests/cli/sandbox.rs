@@ -222,6 +222,19 @@ fn hooks_run_at_the_turns_of_a_sandbox() {
     assert!(server.lamp(&["sandbox", "list"]).out().contains("There are no sandboxes"));
 }
 
+/// A failing hook is logged by a thread of the server. Once, the first such line stopped the server for good.
+#[test]
+fn a_server_that_logs_goes_on_answering() {
+    let server = Server::start();
+    if !server.has_standard() {
+        return;
+    }
+    let made = server.lamp(&["sandbox", "create", "owl", "--pre-teardown", "exit 1"]);
+    assert_eq!(made.code(), Some(0), "{}", made.err());
+    assert_eq!(server.lamp(&["sandbox", "delete", "owl"]).code(), Some(0));
+    assert!(server.lamp(&["sandbox", "list"]).out().contains("There are no sandboxes"));
+}
+
 #[test]
 fn a_shell_without_a_terminal_names_what_to_use_instead() {
     let server = Server::start();
