@@ -1,9 +1,18 @@
 //! Two ways in: a unix socket for the owner's own programs, and the loopback for everything else of theirs.
 
-use std::{io, sync::Arc};
+use std::{
+    io, net,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use axum::{Router, middleware, serve::Listener};
-use tokio::net::{TcpListener, UnixListener, UnixStream, unix::SocketAddr};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream, unix::SocketAddr},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Token, guard};
@@ -33,7 +42,68 @@ pub async fn serve_loopback(
     }
     let state = (Arc::new(token), address.port());
     let router = router.layer(middleware::from_fn_with_state(state, guard));
+    let listener = Counted { listener, room: Arc::new(Semaphore::new(CALLERS)) };
     axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+}
+
+/// How many may be connected to the loopback at once. Any user of the host can connect before showing a token, and
+/// each connection costs a descriptor, of which sandboxes need some too.
+const CALLERS: usize = 512;
+
+/// Takes no more callers than there is room for; the others wait in the kernel's queue.
+struct Counted {
+    listener: TcpListener,
+    room: Arc<Semaphore>,
+}
+
+/// A caller, with its place.
+struct Placed {
+    stream: TcpStream,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Listener for Counted {
+    type Io = Placed;
+    type Addr = net::SocketAddr;
+
+    async fn accept(&mut self) -> (Placed, net::SocketAddr) {
+        // Nobody closes the semaphore, so there is always a place, sooner or later.
+        let place = Arc::clone(&self.room).acquire_owned().await.ok();
+        let (stream, address) = Listener::accept(&mut self.listener).await;
+        (Placed { stream, _place: place }, address)
+    }
+
+    fn local_addr(&self) -> io::Result<net::SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+impl AsyncRead for Placed {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Placed {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }
 
 /// The mode of the socket keeps others out already. Who gets past it, by a directory that was opened too far, is
@@ -70,6 +140,23 @@ const fn may_enter(peer: u32, owner: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn who_finds_no_place_waits_for_one() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut counted = Counted { listener, room: Arc::new(Semaphore::new(1)) };
+        let _callers = (
+            TcpStream::connect(address).await.unwrap(),
+            TcpStream::connect(address).await.unwrap(),
+        );
+        let first = Listener::accept(&mut counted).await;
+        assert_eq!(counted.room.available_permits(), 0);
+        let mut second = Box::pin(Listener::accept(&mut counted));
+        assert!(futures::poll!(&mut second).is_pending());
+        drop(first);
+        second.await;
+    }
 
     #[test]
     fn only_the_owner_and_root_enter() {
