@@ -7,6 +7,7 @@
 //! | [`forge`] | plain git, GitHub | [`promises::forge`] |
 //! | [`channel`] | Slack, Linear, GitHub comments, webhooks | [`promises::channel`] |
 //! | [`secret`] | the sealed store, a file, a vault | [`promises::secret`] |
+//! | [`egress`] | the gateway that carries what leaves a sandbox | its own tests, in `egress` |
 //! | [`clock`], [`ids`] | the system, or a test's hand | [`promises::clock`], [`promises::ids`] |
 //!
 //! One rule holds for all: **a call may be repeated**. The engine may have crashed before it heard the
@@ -16,6 +17,7 @@
 pub mod agent;
 pub mod channel;
 pub mod clock;
+pub mod egress;
 pub mod forge;
 pub mod ids;
 pub mod promises;

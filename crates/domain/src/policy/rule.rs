@@ -113,6 +113,15 @@ impl Rule {
         }
     }
 
+    /// The ports that this rule names. A bundle's are 80 and 443, which need not be named.
+    pub fn ports(&self) -> impl Iterator<Item = u16> {
+        let named = match self {
+            Self::Bundle(_) => None,
+            Self::Host { ports, .. } => Some(ports),
+        };
+        named.into_iter().flatten().copied()
+    }
+
     /// Whether this rule names `host`, for the sake of an explanation.
     pub fn names_host(&self, host: &HostName) -> bool {
         match self {

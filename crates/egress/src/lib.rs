@@ -1,0 +1,16 @@
+//! Everything that leaves a sandbox passes here: is it allowed, what does it cost, does it need a credential?
+//!
+//! Two processes, so that the one that reads hostile bytes knows nothing worth stealing:
+//!
+//! ```text
+//!  sandbox          gateway (unprivileged, no policy, no secrets)       broker (in the server)
+//!  ┌──────┐  door  ┌─────────────────────────────────────────────┐ ask ┌──────────────────────────┐
+//!  │ curl │───────▶│ reads strictly ─▶ asks ─▶ resolves ─▶ dials │────▶│ policy, budgets, secrets │
+//!  └──────┘        └─────────────────────────────────────────────┘◀────└──────────────────────────┘
+//! ```
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`ask`] | what the two processes say to each other |
+
+pub mod ask;
