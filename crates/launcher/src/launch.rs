@@ -11,14 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use launcher::plan::{Answer, Failure, IDS, Launch, STORED_IDS, Users};
+use launcher::{
+    descriptors,
+    plan::{Answer, Failure, IDS, Launch, STORED_IDS, Users},
+};
 use rustix::{io::Errno, process::Pid};
 
 use crate::{
     control::Control,
     failure::{Step, refused},
     idmap::Maps,
-    line::{self, DESCRIPTORS, Word},
+    line::{self, Word},
     mounts::{binds, furniture, root},
     standby::{Nursery, OWNERS, Power, Standby},
     users,
@@ -126,7 +129,7 @@ impl Launcher {
             }
         }
         let descriptors: Vec<BorrowedFd<'_>> = trees.iter().map(AsFd::as_fd).collect();
-        hand_over(line::send_descriptors(&standby.line, &descriptors))?;
+        hand_over(descriptors::send(&standby.line, &descriptors))?;
         // Slow when the host is busy, and the first process has enough to do until it needs this.
         join(standby.pid, &launch.control_groups)?;
         hand_over(line::nod(&standby.line))?;
@@ -217,7 +220,7 @@ pub(crate) fn check(launch: &Launch, power: Power) -> Result<(), Failure> {
         return Err(refused(step, "no layers"));
     }
     // The socket and the root are beside them.
-    if launch.binds.len() + 2 > DESCRIPTORS {
+    if launch.binds.len() + 2 > descriptors::MOST {
         return Err(refused(step, "too many binds"));
     }
     Ok(())

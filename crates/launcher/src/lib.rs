@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`plan`] | a sandbox to launch, down to every mount, and what came of it |
 //! | [`frame`] | how orders and answers travel |
+//! | [`descriptors`] | what travels with them |
 //!
 //! The program that does it, `lamp-launcher`, is `main.rs` and the modules beside it.
 
+pub mod descriptors;
 pub mod frame;
 pub mod plan;

@@ -5,9 +5,8 @@
 //! guest. The line closes by itself when it has.
 
 use std::{
-    io::{self, ErrorKind, IoSlice, IoSliceMut},
-    mem::MaybeUninit,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    io::{self, ErrorKind},
+    os::fd::{AsFd, OwnedFd},
 };
 
 use launcher::{
@@ -17,15 +16,9 @@ use launcher::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    net::{
-        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-        SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
-    },
+    net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, socketpair},
 };
 use serde::{Deserialize, Serialize};
-
-/// How many descriptors the kernel lets pass in one message.
-pub(crate) const DESCRIPTORS: usize = 253;
 
 /// What a first process says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,33 +60,6 @@ pub(crate) fn receive_plan(line: impl AsFd) -> io::Result<Option<Launch>> {
         None | Some([]) => Ok(None),
         Some(plan) => postcard::from_bytes(plan).map(Some).map_err(io::Error::other),
     }
-}
-
-/// Sends what goes with the plan.
-pub(crate) fn send_descriptors(line: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut more = SendAncillaryBuffer::new(&mut space);
-    if !more.push(SendAncillaryMessage::ScmRights(descriptors)) {
-        return Err(io::Error::other("too many descriptors"));
-    }
-    // The kernel carries descriptors only with at least one byte.
-    sendmsg(line, &[IoSlice::new(&[0])], &mut more, SendFlags::NOSIGNAL)?;
-    Ok(())
-}
-
-/// Waits for what goes with the plan. None at all when the launcher has given up.
-pub(crate) fn receive_descriptors(line: impl AsFd) -> io::Result<Vec<OwnedFd>> {
-    let mut byte = [0];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut more = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(line, &mut [IoSliceMut::new(&mut byte)], &mut more, RecvFlags::CMSG_CLOEXEC)?;
-    let mut descriptors = Vec::new();
-    for message in more.drain() {
-        if let RecvAncillaryMessage::ScmRights(rights) = message {
-            descriptors.extend(rights);
-        }
-    }
-    Ok(descriptors)
 }
 
 /// Says a word.

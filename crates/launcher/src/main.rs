@@ -11,6 +11,7 @@
 //! | [`serve`] | takes orders and answers them |
 //! | [`launch`] | the launcher's part in making a sandbox |
 //! | [`hosted`] | sandboxes whose walls an OCI runtime builds; a mode of its own |
+//! | [`doors`] | sockets in the network of a sandbox, for the gateway; a mode of its own |
 //! | [`standby`] | first processes that wait for a plan |
 //! | [`inside`] | the first process, until it becomes the guest |
 //! | [`line`] | what the two say to each other |
@@ -25,6 +26,7 @@
 
 mod capabilities;
 mod control;
+mod doors;
 mod failure;
 mod hosted;
 mod idmap;
@@ -57,7 +59,8 @@ use crate::{
     syscalls::Children,
 };
 
-const USAGE: &str = "usage: lamp-launcher --guest-fd N [--hosted], with a socket as standard input";
+const USAGE: &str =
+    "usage: lamp-launcher --guest-fd N [--hosted|--doors], with a socket as standard input";
 
 fn main() -> ExitCode {
     let Some((guest, errand)) = arguments(env::args_os().skip(1)) else {
@@ -80,6 +83,8 @@ enum Errand {
     Orders,
     /// One sandbox, which a runtime hosts.
     Hosted,
+    /// The doors of one sandbox.
+    Doors,
 }
 
 fn run(guest: i32, errand: Errand) -> io::Result<()> {
@@ -97,6 +102,7 @@ fn run(guest: i32, errand: Errand) -> io::Result<()> {
             serve::serve(server.into(), Launcher::new(nursery))
         }
         Errand::Hosted => hosted::serve(server.into(), guest),
+        Errand::Doors => doors::serve(server.into()),
     }
 }
 
@@ -105,6 +111,7 @@ fn arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<(i32, Erra
     let errand = match mode {
         None => Errand::Orders,
         Some(mode) if mode == "--hosted" => Errand::Hosted,
+        Some(mode) if mode == "--doors" => Errand::Doors,
         Some(_unknown) => return None,
     };
     if flag != "--guest-fd" || arguments.next().is_some() {

@@ -111,6 +111,45 @@ pub enum Answer {
     Done,
 }
 
+/// Doors to open in the network of a sandbox. The launcher takes this as its only order when it is started for it, and answers with
+/// the sockets of those that it could open, in one message after the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doors {
+    /// The first process, by the name that is never used twice.
+    pub pid: u32,
+    pub started: u64,
+    pub doors: Vec<Doorway>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Doorway {
+    pub transport: Transport,
+    pub reached: Reached,
+    pub port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Transport {
+    Tcp,
+    Udp,
+}
+
+/// Which addresses lead to a door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Reached {
+    /// 127.0.0.1.
+    Loopback,
+    /// Every address there is.
+    AnyAddress,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DoorsAnswer {
+    /// Their sockets follow, in this order; no message follows when there are none.
+    Opened(Vec<Doorway>),
+    Failed(Failure),
+}
+
 /// Nothing is left behind when a launch fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{step}: {reason}")]

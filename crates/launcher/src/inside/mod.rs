@@ -164,7 +164,7 @@ fn become_guest(prepared: &Prepared<'_>) -> Result<Option<Infallible>, Failure> 
     };
     let devices = enter::take_place(prepared, &launch)?;
     let mut descriptors =
-        line::receive_descriptors(prepared.line).step("read the plan")?.into_iter();
+        launcher::descriptors::receive(prepared.line).step("read the plan")?.into_iter();
     let Some(listener) = descriptors.next() else { return Ok(None) };
     enter::enter(prepared, &devices, &launch, descriptors)?;
     line::await_nod(prepared.line).step("join the control groups")?;

@@ -26,8 +26,11 @@ use std::{
 };
 
 use launcher::{
-    frame,
-    plan::{Answer, Bind, Launch, MOUNTER, Order, STORED_IDS, Strictness, Users},
+    descriptors, frame,
+    plan::{
+        Answer, Bind, Doors, DoorsAnswer, Doorway, Failure, Launch, MOUNTER, Order, STORED_IDS,
+        Strictness, Users,
+    },
 };
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -81,7 +84,7 @@ impl World {
             chown(directory.path(), Some(65_534), Some(65_534)).unwrap();
         }
         let (server, theirs) = UnixStream::pair().unwrap();
-        let process = start(runner, directory.path(), theirs.into());
+        let process = start(runner, directory.path(), theirs.into(), &[]);
         Self { runner, directory, process, server: Some(server), launched: vec![], sandboxes: 0 }
     }
 
@@ -149,6 +152,22 @@ impl World {
         }
     }
 
+    /// Opens doors in a sandbox's network, as a launcher that is started for it.
+    pub(crate) fn doors(&self, order: &Doors) -> Result<Vec<(Doorway, OwnedFd)>, Failure> {
+        let (mut server, theirs) = UnixStream::pair().unwrap();
+        let mut process = start(self.runner, self.directory.path(), theirs.into(), &["--doors"]);
+        frame::write(&mut server, order).unwrap();
+        let opened = match frame::read(&mut server).unwrap().expect("an answer") {
+            DoorsAnswer::Opened(doors) if doors.is_empty() => Ok(vec![]),
+            DoorsAnswer::Opened(doors) => {
+                Ok(doors.into_iter().zip(descriptors::receive(&server).unwrap()).collect())
+            }
+            DoorsAnswer::Failed(failure) => Err(failure),
+        };
+        assert!(process.wait().unwrap().success());
+        opened
+    }
+
     /// The launcher loses its server. Waits until it has ended.
     pub(crate) fn hang_up(&mut self) {
         self.server = None;
@@ -205,7 +224,7 @@ pub(crate) fn run_as(plan: &Launch, user: u32, script: &str) -> String {
     output.trim_end().to_owned()
 }
 
-fn start(runner: Runner, directory: &Path, socket: OwnedFd) -> Child {
+fn start(runner: Runner, directory: &Path, socket: OwnedFd, more: &[&str]) -> Child {
     let launcher = directory.join("lamp-launcher");
     // Copied by another process: a file that we have open for writing, and so has whoever we start meanwhile, cannot
     // be executed.
@@ -231,6 +250,7 @@ fn start(runner: Runner, directory: &Path, socket: OwnedFd) -> Child {
     };
     command
         .args(["--guest-fd", &guest.as_raw_fd().to_string()])
+        .args(more)
         .stdin(Stdio::from(socket))
         .spawn()
         .expect("the launcher starts")
