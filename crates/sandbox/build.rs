@@ -4,10 +4,7 @@
 //! every page that the loader touches is private memory of every sandbox. The flags for that cannot be
 //! given to one program of a workspace, so a cargo of its own builds them, once for all profiles.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{path::PathBuf, process::Command};
 
 const PROGRAMS: [(&str, &str); 2] = [("guest", "lamp-guest"), ("launcher", "lamp-launcher")];
 
@@ -16,7 +13,8 @@ const FLAGS: [&str; 2] = ["-Ctarget-feature=+crt-static", "-Crelocation-model=st
 fn main() -> Result<(), String> {
     let out = PathBuf::from(variable("OUT_DIR")?);
     let target = variable("TARGET")?;
-    let rooms = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    // As it is now, and not as it was when this was compiled: two clones may share a target directory.
+    let rooms = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("..");
     for (room, _) in PROGRAMS {
         for part in ["src", "Cargo.toml"] {
             told(&format!("rerun-if-changed={}", rooms.join(room).join(part).display()));

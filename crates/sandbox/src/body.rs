@@ -15,7 +15,10 @@ use std::{
 };
 
 use guest::protocol::{Ask, ChannelId, ChannelState};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
 use tokio::io::{Interest, unix::AsyncFd};
 use tokio_util::task::TaskTracker;
 
@@ -110,6 +113,19 @@ impl Body {
     pub(crate) async fn death(&self) {
         // Nobody else takes this readiness away, so an error can only mean that the runtime ends.
         drop(self.process.readable().await);
+    }
+
+    /// Whether it runs, asked of the kernel now: the task that reads the link may learn of an end later than somebody who
+    /// wants to use it. A dying process closes its sockets first, and its own end is told last.
+    pub(crate) fn is_alive(&self) -> bool {
+        let mut signs = [
+            PollFd::from_borrowed_fd(self.link.socket(), PollFlags::RDHUP),
+            PollFd::new(self.process.get_ref(), PollFlags::IN),
+        ];
+        let at_once = Timespec::default();
+        // An interrupted or refused look says nothing either way; using it then tells.
+        let none = matches!(poll(&mut signs, Some(&at_once)), Ok(0) | Err(_));
+        none && self.link.lost().is_none()
     }
 
     /// Ends everything in it. Where the first process dies, the kernel ends all the others.

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     io,
+    os::fd::{AsFd as _, BorrowedFd},
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -178,6 +179,11 @@ impl Link {
 
     pub(crate) fn lost(&self) -> Option<LinkError> {
         self.shared.lock().lost.clone()
+    }
+
+    /// The socket, to ask the kernel about it.
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.shared.out.as_ref().as_fd()
     }
 
     async fn until<T>(&self, found: impl Fn(&mut State) -> Option<T>) -> Result<T, LinkError> {

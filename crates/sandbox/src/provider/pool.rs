@@ -80,7 +80,7 @@ impl Pool {
         row.wanted = row.wanted.saturating_add(1).min(self.settings.most_of_a_kind);
         while let Some((member, made_at)) = row.members.pop_front() {
             let is_fresh = now.since(made_at) < OLDEST;
-            if is_fresh && member.body.link.lost().is_none() {
+            if is_fresh && member.body.is_alive() {
                 return Some(member);
             }
             dead.push(member);
@@ -130,6 +130,11 @@ impl Pool {
             true
         });
         drained
+    }
+
+    /// How many wait on all shelves.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().values().map(|row| row.members.len()).sum()
     }
 
     pub(super) fn stacks(&self) -> Vec<Stack> {

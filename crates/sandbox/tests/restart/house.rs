@@ -133,6 +133,11 @@ impl House {
         let what = format!("{count} bodies");
         until(&what, || self.bodies() == count).await;
     }
+
+    /// Waits until as many computers can be claimed: one that has a body may still be on its way.
+    pub(crate) async fn until_waiting(&self, count: usize) {
+        until(&format!("{count} that wait"), || self.provider.waiting() == count).await;
+    }
 }
 
 /// Waits for something that happens in the background.
@@ -183,6 +188,21 @@ pub(crate) fn kill(process: i32) {
     kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
 }
 
+/// Kills a process, and returns when the kernel has ended it.
+pub(crate) async fn kill_and_see_its_end(process: i32) {
+    use rustix::{
+        event::{PollFd, PollFlags, Timespec, poll},
+        process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+    };
+    let held = pidfd_open(Pid::from_raw(process).unwrap(), PidfdFlags::empty()).unwrap();
+    pidfd_send_signal(&held, Signal::KILL).unwrap();
+    let ended = || {
+        let mut look = [PollFd::new(&held, PollFlags::IN)];
+        poll(&mut look, Some(&Timespec::default())).unwrap() == 1
+    };
+    until("the end of a process", ended).await;
+}
+
 pub(crate) async fn start(
     at: &tempfile::TempDir,
     now: &Arc<AtomicI64>,
@@ -214,6 +234,7 @@ pub(crate) fn spec(number: u128) -> Spec {
         sources: Vec::new(),
         hooks: Hooks::default(),
         conditions: None,
+        network: None,
     }
 }
 

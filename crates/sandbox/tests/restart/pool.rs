@@ -25,7 +25,7 @@ async fn twenty_who_come_at_once_never_share_a_computer() {
     for number in 0..3 {
         house.open(100 + number).await;
     }
-    house.until_bodies(6).await;
+    house.until_waiting(3).await;
     let work = tokio_util::task::TaskTracker::new();
     let opened: Vec<_> = (0..20)
         .map(|number| {
@@ -77,13 +77,14 @@ async fn the_pool_is_refilled_has_no_records_and_is_drained_when_nobody_asks() {
 async fn one_that_died_while_it_waited_is_nobodys_and_leaves_nothing() {
     let house = House::with_pool(POOL).await;
     house.open(1).await;
-    house.until_bodies(2).await;
+    house.until_waiting(1).await;
     let ours = house.away().first_process(SandboxId::from_u128(1));
     let waiting = neighbours(ours).into_iter().find(|process| *process != ours).unwrap();
-    crate::house::kill(waiting);
-    until("its end", || !std::path::Path::new(&format!("/proc/{waiting}/root/.")).exists()).await;
+    crate::house::kill_and_see_its_end(waiting).await;
     let id = house.open(2).await;
     assert_eq!(house.says(id, "echo here").await, "here\n");
+    house.until_waiting(2).await;
+    // The dead one has left nothing: there are two sandboxes, and two that wait.
     house.until_bodies(4).await;
     house.end().await;
 }
@@ -107,6 +108,13 @@ fn neighbours(process: i32) -> Vec<i32> {
     ours.filter_map(|name| name.parse().ok()).collect()
 }
 
+/// Whether a process of the host was started with these words.
+fn runs(words: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok());
+    lines.any(|line| line.strip_suffix(b"\0") == Some(words.as_bytes()))
+}
+
 #[test]
 fn what_was_half_furnished_when_a_server_crashed_is_cleared_away_and_begins_anew() {
     let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
@@ -115,12 +123,17 @@ fn what_was_half_furnished_when_a_server_crashed_is_cleared_away_and_begins_anew
     let bodies = || std::fs::read_dir(at.path().join("run")).unwrap().count();
     let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let mut slow = spec(1);
-    slow.hooks.post_clone = "echo begun >> hooks; sleep 2; echo done >> hooks".to_owned();
+    // A sleep that this process knows again among those of the host.
+    let sleeper = format!("sleep\0{}", 1_000_000 + std::process::id());
+    slow.hooks.post_clone = format!("echo begun >> hooks; {}", sleeper.replace('\0', " "));
     let first = runtime();
     first.block_on(async {
         let provider = start(&at, &now, none).await;
-        let patience = Duration::from_millis(500);
-        assert!(tokio::time::timeout(patience, provider.open(&slow)).await.is_err());
+        let begun = until("the hook", || runs(&sleeper));
+        tokio::select! {
+            opened = provider.open(&slow) => panic!("a hook that sleeps has ended: {opened:?}"),
+            () = begun => {}
+        }
     });
     first.shutdown_timeout(Duration::from_secs(5));
     assert_eq!(bodies(), 1);
