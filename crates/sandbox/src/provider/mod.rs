@@ -11,7 +11,6 @@
 //! | [`life`] | freezes, thaws, rests, destroys |
 //! | [`meters`] | reads counters, and bills owners |
 //! | [`pool`], [`stacks`] | computers that wait; what they stand on |
-//! | [`room`] | finds room for a disk where all of it is promised |
 //! | [`tend`] | what has to be done from time to time: samples, retention, the pool |
 //!
 //! Calls for one sandbox that change its state wait for each other; everything else runs side by side.
@@ -24,8 +23,6 @@ mod life;
 mod meters;
 mod open;
 mod pool;
-mod road;
-mod room;
 mod sources;
 mod stacks;
 mod start;
@@ -122,8 +119,6 @@ struct Entry {
     works: bool,
     /// Commands that run now, which keep it from being idle.
     busy: u32,
-    /// What programs need to know of the road.
-    road: BTreeMap<String, String>,
     /// Why the last body ended, when nobody asked it to.
     died: Option<String>,
     /// Why we end it, when it is us.
@@ -172,11 +167,6 @@ impl Provider {
     /// How many computers wait for somebody to claim them.
     pub fn waiting(&self) -> usize {
         self.inner.pool.waiting()
-    }
-
-    /// Joins every sandbox that has a network to a gateway that is new.
-    pub async fn join_again(&self) {
-        self.inner.join_all_again().await;
     }
 
     /// The repositories that sandboxes can have.

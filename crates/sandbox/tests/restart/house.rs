@@ -234,7 +234,6 @@ pub(crate) fn spec(number: u128) -> Spec {
         sources: Vec::new(),
         hooks: Hooks::default(),
         conditions: None,
-        network: None,
     }
 }
 
