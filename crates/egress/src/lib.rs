@@ -11,6 +11,10 @@
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | [`address`] | which addresses may be dialled |
 //! | [`ask`] | what the two processes say to each other |
+//! | [`wire`] | strict readers of hostile bytes |
 
+pub mod address;
 pub mod ask;
+pub mod wire;

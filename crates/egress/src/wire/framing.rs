@@ -1,0 +1,269 @@
+//! Where a body ends.
+//!
+//! A request has a length, or chunks, or nothing. An answer may also go on until the connection closes. Chunks are read and
+//! written again, never copied through: what the other side calls the end is what we called the end.
+
+use super::head::{HeadError, Headers, ResponseHead};
+
+/// The longest line of a chunk: its size, and in an answer its extensions.
+pub const CHUNK_LINE_LIMIT: usize = 1024;
+
+/// The most hexadecimal digits of a chunk's size.
+pub const SIZE_DIGITS: usize = 12;
+
+/// The most bytes of trailers that are read over, in an answer.
+pub const TRAILER_LIMIT: usize = 16 * 1024;
+
+/// What ends a chunked body.
+pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// What follows the bytes of a chunk.
+pub const CHUNK_END: &[u8] = b"\r\n";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyLength {
+    Nothing,
+    Exactly(u64),
+    Chunked,
+    /// Only of an answer: the connection ends with it.
+    UntilClose,
+}
+
+/// What an answer is to, as far as its body is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerTo {
+    Head,
+    Connect,
+    Other,
+}
+
+/// How long the body of a request is, by its headers alone.
+///
+/// Two lengths, a length beside chunks, and any transfer coding but `chunked` are refused: that is how requests are smuggled.
+pub fn of_request(headers: &Headers) -> Result<BodyLength, HeadError> {
+    let length = declared(headers, |coding| coding == b"chunked")?;
+    Ok(length.unwrap_or(BodyLength::Nothing))
+}
+
+/// How long the body of an answer is.
+pub fn of_response(head: &ResponseHead, to: AnswerTo) -> Result<BodyLength, HeadError> {
+    let length = declared(&head.headers, |coding| coding.eq_ignore_ascii_case(b"chunked"))?;
+    let bodiless = matches!(head.status, 100..=199 | 204 | 304);
+    match to {
+        AnswerTo::Head => Ok(BodyLength::Nothing),
+        AnswerTo::Connect if (200..=299).contains(&head.status) => Ok(BodyLength::Nothing),
+        AnswerTo::Connect | AnswerTo::Other if bodiless => Ok(BodyLength::Nothing),
+        AnswerTo::Connect | AnswerTo::Other => Ok(length.unwrap_or(BodyLength::UntilClose)),
+    }
+}
+
+fn declared(
+    headers: &Headers,
+    is_chunked: impl Fn(&[u8]) -> bool,
+) -> Result<Option<BodyLength>, HeadError> {
+    let mut codings = headers.all("transfer-encoding");
+    let mut lengths = headers.all("content-length");
+    let coding = codings.next();
+    let length = lengths.next();
+    if codings.next().is_some() {
+        return Err(HeadError::TransferCoding);
+    }
+    if lengths.next().is_some() {
+        return Err(HeadError::TwoLengths);
+    }
+    match (coding, length) {
+        (Some(_), Some(_)) => Err(HeadError::LengthAndChunks),
+        (Some(coding), None) if is_chunked(coding) => Ok(Some(BodyLength::Chunked)),
+        (Some(_), None) => Err(HeadError::TransferCoding),
+        (None, Some(digits)) => Ok(Some(BodyLength::Exactly(decimal(digits)?))),
+        (None, None) => Ok(None),
+    }
+}
+
+/// A length is plain digits: no sign, no list, no leading zero, no blank.
+fn decimal(digits: &[u8]) -> Result<u64, HeadError> {
+    let plain = !digits.is_empty()
+        && digits.len() <= 18
+        && digits.iter().all(u8::is_ascii_digit)
+        && (digits == b"0" || !digits.starts_with(b"0"));
+    if !plain {
+        return Err(HeadError::Length);
+    }
+    Ok(digits.iter().fold(0, |sum: u64, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ChunkError {
+    #[error("a chunk's size is not a hexadecimal number of at most {SIZE_DIGITS} digits")]
+    Size,
+    #[error("a chunk has an extension")]
+    Extension,
+    #[error("a chunk's line is longer than {CHUNK_LINE_LIMIT} bytes")]
+    LineTooLong,
+    #[error("a chunk does not end in CR LF where its size says")]
+    End,
+    #[error("the body has trailers")]
+    Trailers,
+    #[error("the body has more than {TRAILER_LIMIT} bytes of trailers")]
+    TrailersTooLong,
+    #[error("a trailer has a forbidden byte")]
+    TrailerByte,
+}
+
+/// What came of some bytes of a chunked body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chunked<'a> {
+    /// `used` bytes were read, and there is nothing to pass on yet. With `used == input.len()`, more bytes are needed.
+    Between { used: usize },
+    /// Bytes of the body. `used` bytes were read, `bytes` among them.
+    Bytes { bytes: &'a [u8], used: usize },
+    /// The body has ended; what follows the `used` bytes is not part of it.
+    Ended { used: usize },
+}
+
+/// Reads a chunked body piece by piece.
+#[derive(Debug, Clone)]
+pub struct ChunkReader {
+    state: State,
+    manners: Manners,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manners {
+    /// A program's request: no extensions, no trailers.
+    Request,
+    /// A host's answer: extensions and trailers are read over and not passed on.
+    Answer,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Size {
+        size: u64,
+        digits: usize,
+    },
+    Extension {
+        size: u64,
+        length: usize,
+    },
+    SizeLineFeed {
+        size: u64,
+    },
+    Bytes {
+        left: u64,
+    },
+    BytesReturn,
+    BytesLineFeed,
+    /// At the beginning of a line behind the last chunk.
+    TrailerStart {
+        total: usize,
+    },
+    Trailer {
+        total: usize,
+    },
+    TrailerLineFeed {
+        total: usize,
+    },
+    LastLineFeed,
+    Ended,
+}
+
+impl ChunkReader {
+    /// For what a program sends.
+    pub const fn of_request() -> Self {
+        Self { state: State::Size { size: 0, digits: 0 }, manners: Manners::Request }
+    }
+
+    /// For what a host answers.
+    pub const fn of_response() -> Self {
+        Self { state: State::Size { size: 0, digits: 0 }, manners: Manners::Answer }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.state == State::Ended
+    }
+
+    /// Reads from the beginning of `input`. Call again with what is behind `used`.
+    pub fn read<'a>(&mut self, input: &'a [u8]) -> Result<Chunked<'a>, ChunkError> {
+        let mut used = 0;
+        loop {
+            if self.state == State::Ended {
+                return Ok(Chunked::Ended { used });
+            }
+            let rest = input.get(used..).unwrap_or_default();
+            let Some(byte) = rest.first().copied() else {
+                return Ok(Chunked::Between { used });
+            };
+            if let State::Bytes { left } = self.state {
+                let most = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
+                let bytes = rest.get(..most).unwrap_or_default();
+                let left = left.saturating_sub(most as u64);
+                self.state = if left == 0 { State::BytesReturn } else { State::Bytes { left } };
+                return Ok(Chunked::Bytes { bytes, used: used + most });
+            }
+            self.state = self.after(byte)?;
+            used += 1;
+        }
+    }
+
+    fn after(&self, byte: u8) -> Result<State, ChunkError> {
+        match (self.state, byte) {
+            (State::Size { size, digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                if digits >= SIZE_DIGITS {
+                    return Err(ChunkError::Size);
+                }
+                let digit = char::from(byte).to_digit(16).map_or(0, u64::from);
+                Ok(State::Size { size: size * 16 + digit, digits: digits + 1 })
+            }
+            (State::Size { digits: 0, .. }, _) => Err(ChunkError::Size),
+            (State::Size { size, .. } | State::Extension { size, .. }, b'\r') => {
+                Ok(State::SizeLineFeed { size })
+            }
+            (State::Size { size, .. }, b';' | b' ' | b'\t') => match self.manners {
+                Manners::Request => Err(ChunkError::Extension),
+                Manners::Answer => Ok(State::Extension { size, length: 0 }),
+            },
+            (State::Size { .. }, _) => Err(ChunkError::Size),
+            (State::Extension { .. }, b'\n' | 0) => Err(ChunkError::Extension),
+            (State::Extension { size, length }, _) if length < CHUNK_LINE_LIMIT => {
+                Ok(State::Extension { size, length: length + 1 })
+            }
+            (State::Extension { .. }, _) => Err(ChunkError::LineTooLong),
+            (State::SizeLineFeed { size: 0 }, b'\n') => Ok(State::TrailerStart { total: 0 }),
+            (State::SizeLineFeed { size }, b'\n') => Ok(State::Bytes { left: size }),
+            (State::BytesReturn, b'\r') => Ok(State::BytesLineFeed),
+            (State::BytesLineFeed, b'\n') => Ok(State::Size { size: 0, digits: 0 }),
+            (State::TrailerStart { .. }, b'\r') => Ok(State::LastLineFeed),
+            (State::TrailerStart { total } | State::Trailer { total }, _) => {
+                self.trailer(total, byte)
+            }
+            (State::TrailerLineFeed { total }, b'\n') => Ok(State::TrailerStart { total }),
+            (State::TrailerLineFeed { .. }, _) => Err(ChunkError::TrailerByte),
+            (State::LastLineFeed, b'\n') | (State::Ended, _) => Ok(State::Ended),
+            (
+                State::SizeLineFeed { .. }
+                | State::BytesReturn
+                | State::BytesLineFeed
+                | State::LastLineFeed,
+                _,
+            ) => Err(ChunkError::End),
+            // Bytes of a chunk are taken whole, before this.
+            (State::Bytes { .. }, _) => Ok(self.state),
+        }
+    }
+
+    fn trailer(&self, total: usize, byte: u8) -> Result<State, ChunkError> {
+        match (self.manners, byte) {
+            (Manners::Request, _) => Err(ChunkError::Trailers),
+            (Manners::Answer, _) if total >= TRAILER_LIMIT => Err(ChunkError::TrailersTooLong),
+            (Manners::Answer, b'\r') => Ok(State::TrailerLineFeed { total: total + 1 }),
+            (Manners::Answer, b'\n' | 0) => Err(ChunkError::TrailerByte),
+            (Manners::Answer, _) => Ok(State::Trailer { total: total + 1 }),
+        }
+    }
+}
+
+/// The line before the bytes of a chunk. A chunk of nothing would be the end, so there is none.
+pub fn chunk_start(length: usize) -> Option<String> {
+    (length > 0).then(|| format!("{length:x}\r\n"))
+}
