@@ -7,6 +7,7 @@ use contracts::{
     sandbox::{Listed, Owner, SandboxName, Sandboxes},
 };
 use domain::id::SandboxId;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::error::{Code, Problem};
 
 use crate::{problem::Answer, sources::SourceResolver};
@@ -19,6 +20,14 @@ pub struct Door<S> {
     pub owner: String,
     /// The version of the program.
     pub version: String,
+    pub closing: Closing,
+}
+
+/// How conversations that go on for long learn that the server ends, and how it waits for their last words.
+#[derive(Debug, Clone, Default)]
+pub struct Closing {
+    pub stop: CancellationToken,
+    pub talks: TaskTracker,
 }
 
 impl<S> Clone for Door<S> {
@@ -29,6 +38,7 @@ impl<S> Clone for Door<S> {
             ids: self.ids.clone(),
             owner: self.owner.clone(),
             version: self.version.clone(),
+            closing: self.closing.clone(),
         }
     }
 }

@@ -33,8 +33,8 @@ pub(crate) fn driven<I: Send + 'static, O: Send + 'static>(
                 }
             }
         }
-        // The work has let go of its sender, so this ends.
-        if let Some(item) = work.items.recv().await {
+        // All that the work gave out is here by now; others may hold a sender for longer than it.
+        if let Ok(item) = work.items.try_recv() {
             return Some((News::Item(item), work));
         }
         let ended = work.ended.take()?;

@@ -21,8 +21,8 @@ mod serve;
 mod sources;
 
 pub use access::Token;
-pub use door::Door;
+pub use door::{Closing, Door};
 pub use openapi::document;
 pub use routes::router;
-pub use serve::{serve_loopback, serve_unix};
+pub use serve::{Patience, serve_loopback, serve_unix};
 pub use sources::{NoSources, SourceResolver};

@@ -55,7 +55,7 @@ fn status(code: Code) -> StatusCode {
         | Code::Path
         | Code::Unsupported => StatusCode::UNPROCESSABLE_ENTITY,
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Code::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        Code::Busy | Code::Stopped => StatusCode::SERVICE_UNAVAILABLE,
         Code::Lost | Code::Internal | Code::Unknown => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -2,30 +2,50 @@
 
 use std::{
     io, net,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use axum::{Router, middleware, serve::Listener};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream, UnixListener, UnixStream, unix::SocketAddr},
     sync::{OwnedSemaphorePermit, Semaphore},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::access::{Token, guard};
+
+/// How long a caller may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// From connecting, or from the answer before, to the end of a request's head. Whoever takes longer is hung up on:
+    /// a place at the door is not kept for somebody who says nothing.
+    pub head: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { head: Duration::from_secs(20) }
+    }
+}
 
 /// Serves the socket until `stop`. Whoever is neither `owner` nor root is hung up on.
 pub async fn serve_unix(
     listener: UnixListener,
     owner: u32,
     router: Router,
+    patience: Patience,
     stop: CancellationToken,
-) -> io::Result<()> {
-    let listener = OwnPeers { listener, owner };
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+) {
+    serve(OwnPeers { listener, owner }, router, patience, stop).await;
 }
 
 /// Serves the loopback until `stop`, to those who show `token`.
@@ -33,6 +53,7 @@ pub async fn serve_loopback(
     listener: TcpListener,
     token: Token,
     router: Router,
+    patience: Patience,
     stop: CancellationToken,
 ) -> io::Result<()> {
     let address = listener.local_addr()?;
@@ -43,7 +64,52 @@ pub async fn serve_loopback(
     let state = (Arc::new(token), address.port());
     let router = router.layer(middleware::from_fn_with_state(state, guard));
     let listener = Counted { listener, room: Arc::new(Semaphore::new(CALLERS)) };
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await
+    serve(listener, router, patience, stop).await;
+    Ok(())
+}
+
+/// Takes callers until `stop`, and returns when those that were being answered have their answers.
+async fn serve(
+    mut listener: impl Listener,
+    router: Router,
+    patience: Patience,
+    stop: CancellationToken,
+) {
+    let callers = TaskTracker::new();
+    loop {
+        let (caller, _) = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            caller = listener.accept() => caller,
+        };
+        callers.spawn(attend(caller, router.clone(), patience, stop.clone()));
+    }
+    drop(listener);
+    callers.close();
+    callers.wait().await;
+}
+
+/// Answers one caller until it leaves, or until `stop` and the end of the answer that it is being given.
+async fn attend(
+    caller: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+    patience: Patience,
+    stop: CancellationToken,
+) {
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(patience.head);
+    let service = TowerToHyperService::new(router);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(caller), service).with_upgrades());
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a caller was hung up on");
+    }
 }
 
 /// How many may be connected to the loopback at once. Any user of the host can connect before showing a token, and

@@ -54,6 +54,8 @@ pub enum Code {
     /// Try again.
     Busy,
     Lost,
+    /// The server was stopped meanwhile.
+    Stopped,
     Internal,
     /// A code that this client is too old to know.
     #[serde(other)]

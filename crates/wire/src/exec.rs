@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A binary message is one byte that says which stream, and then the bytes. A client may be [`WINDOW`] bytes of
-//! input ahead of what was taken. Closing the socket ends the command with all that it started.
+//! input ahead of what was taken. Closing the socket ends the command with all that it started. When the server is stopped, it says
+//! `failed` with the code `stopped`, and the command goes on: the same name attaches to it.
 
 use std::collections::BTreeMap;
 

@@ -12,7 +12,9 @@ use axum::{
     },
     response::Response,
 };
-use contracts::sandbox::{CommandName, Exec, Finished, Input, Listed, Output, Sandboxes, Streams};
+use contracts::sandbox::{
+    CommandName, Exec, Finished, Input, Listed, Output, SandboxError, Sandboxes, Streams,
+};
 use futures::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
@@ -66,6 +68,8 @@ type Sink = SplitSink<WebSocket, Message>;
 type Source = SplitStream<WebSocket>;
 
 async fn converse<S: Sandboxes>(door: Door<S>, sandbox: Listed, socket: WebSocket) {
+    // Whoever ends the server waits for what is said here last.
+    let _talk = door.closing.talks.token();
     let (mut sink, mut source) = socket.split();
     let last = match begin(&door, &mut source, &sandbox).await {
         Err(problem) => Some(Err(problem)),
@@ -98,11 +102,42 @@ async fn run<S: Sandboxes>(
     let running = async { tokio::join!(running, speak(sink, said, notes)).0 };
     tokio::select! {
         biased;
-        finished = running => Some(finished.map_err(problem)),
+        finished = running => Some(finished.map_err(|error| {
+            if door.closing.stop.is_cancelled() { stopped(error, sandbox, name) } else { problem(error) }
+        })),
         left = listen(source, to_command, to_caller) => match left {
             Left::Gone => None,
             Left::Nonsense(message) => Some(Err(Problem::new(Code::BadRequest, message))),
         },
+    }
+}
+
+/// What an error means when the server is being stopped: it has let go of the sandbox, or ended it.
+fn stopped(error: SandboxError, sandbox: &Listed, name: &CommandName) -> Problem {
+    let called = sandbox.name.as_ref().map_or_else(|| sandbox.id.to_string(), ToString::to_string);
+    match error {
+        SandboxError::Busy { .. } => {
+            let goes_on = "the server was stopped; the command goes on in the sandbox";
+            let again = format!(
+                "once `lamp up` runs again, the same `lamp sandbox exec {called}` with `--name {name}` attaches to it"
+            );
+            Problem::new(Code::Stopped, goes_on).with_help(again)
+        }
+        SandboxError::Lost { .. } => {
+            Problem::new(Code::Stopped, "the server was stopped, and ended its sandboxes")
+        }
+        other @ (SandboxError::NotFound { .. }
+        | SandboxError::Destroyed { .. }
+        | SandboxError::Resting { .. }
+        | SandboxError::NameTaken { .. }
+        | SandboxError::TierMissing { .. }
+        | SandboxError::Limit { .. }
+        | SandboxError::Image { .. }
+        | SandboxError::Setup { .. }
+        | SandboxError::Hook { .. }
+        | SandboxError::Source { .. }
+        | SandboxError::ProgramMissing { .. }
+        | SandboxError::Unsupported { .. }) => problem(other),
     }
 }
 

@@ -52,12 +52,23 @@ pub(crate) async fn build<S: Sandboxes>(
     let recipe = Recipe { base, sources, setup: wish.setup, compute };
     let (news, told) = mpsc::channel(64);
     let sandboxes = door.sandboxes.clone();
-    let building = Box::pin(async move { sandboxes.prepare_image(&recipe, news).await });
+    let (stop, talk) = (door.closing.stop.clone(), door.closing.talks.token());
+    let building = Box::pin(async move {
+        let _talk = talk;
+        tokio::select! {
+            built = sandboxes.prepare_image(&recipe, news) => built.map_err(problem),
+            () = stop.cancelled() => {
+                let message = "the server was stopped before the image was built";
+                let help = "build it again once `lamp up` runs again";
+                Err(Problem::new(Code::Stopped, message).with_help(help))
+            }
+        }
+    });
     let lines = driven(building, told).map(|news| {
         let news = match news {
             News::Item(news) => convert::news(news),
             News::End(Ok(image)) => BuildNews::Built { image: convert::image(image) },
-            News::End(Err(error)) => BuildNews::Failed { error: problem(error) },
+            News::End(Err(error)) => BuildNews::Failed { error },
         };
         Ok::<Bytes, Infallible>(line(&news))
     });

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpStream, UnixStream},
 };
 use wire::{client::ClientError, error::Code};
@@ -72,6 +72,36 @@ async fn long_and_unknown_requests_are_refused() {
     );
     assert_eq!(raw(&stage, &format!("GET /v2 HTTP/1.1\r\n{authorized}")).await, "404");
     assert_eq!(raw(&stage, &format!("PUT /v1/health HTTP/1.1\r\n{authorized}")).await, "400");
+}
+
+/// Returns when whoever is silent after these words is hung up on, and says what they heard.
+async fn hung_up_on(mut stream: impl AsyncRead + AsyncWrite + Unpin, words: &str) -> String {
+    stream.write_all(words.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    let listening = stream.read_to_string(&mut answer);
+    let far_longer = std::time::Duration::from_mins(1);
+    // A server may also reset the connection: that is hanging up too.
+    drop(tokio::time::timeout(far_longer, listening).await.expect("it holds its place for ever"));
+    answer
+}
+
+#[tokio::test]
+async fn who_sends_half_a_head_is_hung_up_on_and_who_is_served_is_not() {
+    let stage = Stage::new().await;
+    let made = stage.client().create(&wire::sandbox::CreateSandbox::default()).await.unwrap();
+    let start = wire::exec::StartExec { argv: vec!["cat".to_owned()], ..Default::default() };
+    let (talking, mut hearing) = stage.loopback(Some(SECRET)).exec(&made.id, &start).await.unwrap();
+    for words in ["", "GET /v1/hea", "GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "] {
+        let loopback = TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
+        let socket = UnixStream::connect(stage.socket()).await.unwrap();
+        let heard = tokio::join!(hung_up_on(loopback, words), hung_up_on(socket, words));
+        let is_no_answer = |heard: &str| heard.is_empty() || heard.starts_with("HTTP/1.1 408");
+        assert!(is_no_answer(&heard.0) && is_no_answer(&heard.1), "{heard:?}");
+    }
+    // Meanwhile a conversation went on that had nothing to say.
+    talking.input(b"still here").await.unwrap();
+    let heard = hearing.next().await.unwrap();
+    assert_eq!(heard, wire::client::ExecEvent::Out(b"still here".to_vec().into()));
 }
 
 #[tokio::test]

@@ -2,12 +2,15 @@
 
 use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
-use gateway::{Door, NoSources, Token};
+use gateway::{Closing, Door, NoSources, Patience, Token};
 use tempfile::TempDir;
 use testkit::{ids::SystemIds, ledger::Ledger, world::ScriptedSandboxes};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::client::{Client, Endpoint};
+
+/// Short, so that a test sees it pass.
+const PATIENCE: Patience = Patience { head: std::time::Duration::from_millis(300) };
 
 pub(crate) const SECRET: &str = "a-secret-of-the-test";
 
@@ -21,6 +24,7 @@ pub(crate) struct Stage {
 impl Stage {
     pub(crate) async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
         let door = Door {
             sandboxes: Arc::new(ScriptedSandboxes::new(ledger)),
@@ -28,15 +32,16 @@ impl Stage {
             ids: Arc::new(SystemIds),
             owner: "ann".to_owned(),
             version: "1.2.3".to_owned(),
+            closing: Closing { stop: stop.clone(), talks: servers.clone() },
         };
         let router = gateway::router(door);
-        let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let unix = UnixListener::bind(directory.path().join("lamp.sock")).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = tcp.local_addr().unwrap().port();
         let owner = rustix::process::geteuid().as_raw();
-        servers.spawn(gateway::serve_unix(unix, owner, router.clone(), stop.clone()));
-        servers.spawn(gateway::serve_loopback(tcp, Token::new(SECRET), router, stop.clone()));
+        servers.spawn(gateway::serve_unix(unix, owner, router.clone(), PATIENCE, stop.clone()));
+        let token = Token::new(SECRET);
+        servers.spawn(gateway::serve_loopback(tcp, token, router, PATIENCE, stop.clone()));
         Self { directory, port, stop, _servers: servers }
     }
 

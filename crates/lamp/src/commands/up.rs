@@ -4,7 +4,7 @@ use std::{io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use contracts::{clock::SystemClock, sandbox::Sandboxes};
-use gateway::{Door, Token};
+use gateway::{Closing, Door, Patience, Token};
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
@@ -103,30 +103,37 @@ impl Up {
         writeln!(out, "Ctrl-C ends it. {lives_on}")?;
         out.flush()?;
 
+        let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let door = Door {
             sandboxes: Arc::new(sandboxes.clone()),
             sources: Arc::new(Mirrored(sandboxes.clone())),
             ids: Arc::new(SystemIds),
             owner: "local".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            closing: Closing { stop: stop.clone(), talks: servers.clone() },
         };
-        let router = gateway::router(door);
-        let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
+        let (router, patience) = (gateway::router(door), Patience::default());
         let owner = rustix::process::geteuid().as_raw();
         let (tended, until) = (sandboxes.clone(), stop.clone());
         servers.spawn(async move { tended.run(&SystemClock, until).await });
-        servers.spawn(gateway::serve_unix(unix, owner, router.clone(), stop.clone()));
-        servers.spawn(gateway::serve_loopback(loopback, Token::new(&secret), router, stop.clone()));
+        servers.spawn(gateway::serve_unix(unix, owner, router.clone(), patience, stop.clone()));
+        let token = Token::new(&secret);
+        servers.spawn(gateway::serve_loopback(loopback, token, router, patience, stop.clone()));
         told_to_end().await?;
         stop.cancel();
         servers.close();
-        // A caller that does not hang up is hung up on.
-        drop(tokio::time::timeout(GRACE, servers.wait()).await);
-        if self.temporary {
-            sandboxes.close().await.context("cannot remove the sandboxes")?;
-        } else {
+        // At once: whoever waits for a command is told what becomes of it when its sandbox is let go. A caller that does
+        // not hang up then is hung up on.
+        let callers = tokio::time::timeout(GRACE, servers.wait());
+        let letting_go = async {
+            if self.temporary {
+                return sandboxes.close().await.context("cannot remove the sandboxes");
+            }
             drop(tokio::time::timeout(GRACE, sandboxes.stop()).await);
-        }
+            Ok(())
+        };
+        let (_told, let_go) = tokio::join!(callers, letting_go);
+        let_go?;
         store.close().await;
         drop(fs_err::remove_file(&socket));
         writeln!(out, "The server has ended.")?;

@@ -9,6 +9,7 @@ mod image;
 mod kept;
 mod sandbox;
 mod server;
+mod stopping;
 mod streams;
 mod usage;
 mod world;

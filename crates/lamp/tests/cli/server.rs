@@ -22,8 +22,13 @@ impl Server {
 
     /// The same in a world with files, and with more words.
     pub(crate) fn start_with(world: World, words: &[&str]) -> Self {
-        let child =
-            Self::command(&world).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut command = Self::command(&world);
+        command.args(words);
+        Self::up(world, command)
+    }
+
+    fn up(world: World, mut command: Command) -> Self {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.unwrap();
         let mut said = String::new();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -38,6 +43,24 @@ impl Server {
         let mut complaints = child.stderr.take().unwrap();
         std::thread::spawn(move || std::io::copy(&mut complaints, &mut std::io::stderr()));
         Self { world, child, said }
+    }
+
+    /// One whose sandboxes live on when it is stopped. Whoever starts it starts another in its world, which clears up.
+    pub(crate) fn start_lasting(world: World) -> Self {
+        let command = world.command("up --data data --run run --listen 127.0.0.1:0");
+        Self::up(world, command)
+    }
+
+    /// Stops it as a service manager does, and gives its world back.
+    pub(crate) fn stop(mut self) -> World {
+        self.end();
+        std::mem::replace(&mut self.world, World::new())
+    }
+
+    fn end(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
+        self.child.wait().ok();
     }
 
     /// A server for `world`, not yet started.
@@ -76,9 +99,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();
-        self.child.wait().ok();
+        self.end();
     }
 }
 

@@ -114,6 +114,12 @@ impl Inner {
                 let _ = body.kill();
                 SandboxError::Lost { reason }
             }
+            // We hung up: the server is being stopped, and the next one finds the command by its name.
+            LinkError::Closed(_) if self.stop.is_cancelled() && sandbox.body().is_ok() => {
+                SandboxError::Busy {
+                    reason: "the server is being stopped; the command goes on".to_owned(),
+                }
+            }
             LinkError::Closed(reason) => {
                 // The first process has ended, or ends now; why is known when it has.
                 let died = tokio::time::timeout(GRACE, body.death()).await;

@@ -31,6 +31,10 @@ pub(super) struct Exec {
     #[arg(value_name = "SANDBOX")]
     sandbox: String,
 
+    /// A name within the sandbox: whoever runs it again under this name attaches to it, or gets its first answer
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
     #[command(flatten)]
     flags: CommandFlags,
 
@@ -49,7 +53,7 @@ impl Exec {
         out: &mut impl Write,
         err: &mut impl Write,
     ) -> anyhow::Result<Exit> {
-        let start = self.flags.start(&self.command);
+        let start = StartExec { name: self.name.clone(), ..self.flags.start(&self.command) };
         let ran = run(client, &self.sandbox, start, self.format.format(), out, err).await?;
         match ran {
             Ran::Missing(exit) => Ok(exit),
