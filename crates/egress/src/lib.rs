@@ -13,8 +13,10 @@
 //! |---|---|
 //! | [`address`] | which addresses may be dialled |
 //! | [`ask`] | what the two processes say to each other |
+//! | [`trust`] | the authority that a sandbox believes, certificates in the names of hosts, and what programs inside need |
 //! | [`wire`] | strict readers of hostile bytes |
 
 pub mod address;
 pub mod ask;
+pub mod trust;
 pub mod wire;
