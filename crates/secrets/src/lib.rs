@@ -2,9 +2,13 @@
 //!
 //! | module | what it is for |
 //! |---|---|
+//! | [`placeholder`] | what stands for a secret inside a sandbox |
+//! | [`redact`] | removes values from what is printed, however they are written |
 //! | [`seal`] | seals bytes with keys that are themselves sealed by a master key |
 //! | [`randomness`] | random bytes, as an argument |
 
 mod disk;
+pub mod placeholder;
 pub mod randomness;
+pub mod redact;
 pub mod seal;

@@ -1,0 +1,209 @@
+//! Removes the values of secrets from what is printed, stored or sent on.
+//!
+//! A value is found as it is, in base64 (both alphabets, padded or not, at any place of something longer, wrapped or not), in
+//! hexadecimal, with percent signs, with backslashes, and quoted for shells and HTML; also when it comes in pieces. This
+//! is against accidents: a program that wants to tell a value to somebody can always write it in a way that nobody expects.
+//!
+//! ```text
+//!  pieces ──▶ [ held back: what may be the beginning of a value ] ──▶ text with [redacted]
+//! ```
+//!
+//! **Invariants:** however a text is cut into pieces, what comes out is the same, and has no value in it. A text without a value
+//! comes out as it was. No more is held back than the longest form of a value.
+
+mod forms;
+mod views;
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use aho_corasick::{AhoCorasick, BuildError};
+use zeroize::Zeroizing;
+
+use self::views::{Seen, View};
+
+/// What stands where a value was.
+pub const MARK: &str = "[redacted]";
+
+/// A value with fewer bytes than this cannot be told from other text.
+pub const SHORTEST: usize = 8;
+
+/// The values that are removed, ready to be looked for.
+pub struct Redactions {
+    /// Sorted, so that beginnings can be looked up.
+    forms: Vec<Zeroizing<Vec<u8>>>,
+    longest: usize,
+    automaton: AhoCorasick,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("there are too many secrets to look for")]
+pub struct TooManyForms(#[from] BuildError);
+
+impl Redactions {
+    /// Values with fewer than [`SHORTEST`] bytes are left out; the keeper takes none.
+    pub fn new<'a>(values: impl IntoIterator<Item = &'a str>) -> Result<Self, TooManyForms> {
+        let long_enough = values.into_iter().filter(|value| value.len() >= SHORTEST);
+        let mut forms: Vec<Zeroizing<Vec<u8>>> = long_enough.flat_map(forms::of).collect();
+        forms.sort_by(|one, other| one.as_slice().cmp(other.as_slice()));
+        forms.dedup();
+        let longest = forms.iter().map(|form| form.len()).max().unwrap_or_default();
+        let automaton = AhoCorasick::new(forms.iter().map(|form| form.as_slice()))?;
+        Ok(Self { forms, longest, automaton })
+    }
+
+    /// A whole text, without the values.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
+        }
+    }
+
+    /// Whole bytes, without the values.
+    pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
+        let views = self.views(bytes);
+        let found = self.found(&views);
+        if found.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut out = Vec::with_capacity(bytes.len());
+        write(bytes, &found, bytes.len(), Mark::Due, &mut out);
+        Cow::Owned(out)
+    }
+
+    fn views(&self, bytes: &[u8]) -> Vec<Seen> {
+        if self.forms.is_empty() {
+            return Vec::new();
+        }
+        View::ALL.into_iter().filter_map(|view| Seen::new(view, bytes)).collect()
+    }
+
+    /// Where values stand, in order, without overlap.
+    fn found(&self, views: &[Seen]) -> Vec<(usize, usize)> {
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        for seen in views {
+            let all = self.automaton.find_overlapping_iter(&seen.bytes);
+            found.extend(
+                all.filter_map(|one| Some((seen.start(one.start())?, seen.end(one.end())?))),
+            );
+        }
+        merged(found)
+    }
+
+    /// From where on `seen` may be the beginning of a value that is not whole yet.
+    fn held_from(&self, seen: &Seen, text: usize) -> usize {
+        let bytes = &seen.bytes;
+        let earliest = bytes.len().saturating_sub(self.longest.saturating_sub(1));
+        let begins = (earliest..bytes.len())
+            .find(|start| bytes.get(*start..).is_some_and(|tail| self.is_beginning(tail)));
+        begins.and_then(|start| seen.start(start)).or(seen.unfinished).unwrap_or(text)
+    }
+
+    fn is_beginning(&self, tail: &[u8]) -> bool {
+        let after = self.forms.partition_point(|form| form.as_slice() <= tail);
+        self.forms.get(after).is_some_and(|form| form.starts_with(tail))
+    }
+}
+
+impl fmt::Debug for Redactions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactions").finish_non_exhaustive()
+    }
+}
+
+/// Removes values from a text that comes in pieces.
+pub struct Redactor {
+    redactions: Arc<Redactions>,
+    held: Zeroizing<Vec<u8>>,
+    /// So many of the first bytes held belong to a value, whose mark was written.
+    covered: usize,
+}
+
+impl Redactor {
+    pub fn new(redactions: Arc<Redactions>) -> Self {
+        Self { redactions, held: Zeroizing::default(), covered: 0 }
+    }
+
+    /// Takes a piece, and gives what is certain.
+    pub fn feed(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(piece);
+        let views = self.redactions.views(&self.held);
+        let length = self.held.len();
+        let held_from = views.iter().map(|seen| self.redactions.held_from(seen, length));
+        let mut cut = held_from.min().unwrap_or(length);
+        // No view may find itself in the middle of an escape with the next piece.
+        while let Some(earlier) =
+            views.iter().map(|seen| seen.whole_before(cut)).min().filter(|earlier| *earlier < cut)
+        {
+            cut = earlier;
+        }
+        let found = self.redactions.found(&views);
+        self.give(&found, cut)
+    }
+
+    /// The rest.
+    pub fn finish(mut self) -> Vec<u8> {
+        let views = self.redactions.views(&self.held);
+        let found = self.redactions.found(&views);
+        let all = self.held.len();
+        self.give(&found, all)
+    }
+
+    fn give(&mut self, found: &[(usize, usize)], cut: usize) -> Vec<u8> {
+        let covered = (self.covered > 0).then_some((0, self.covered));
+        let found = merged(covered.into_iter().chain(found.iter().copied()).collect());
+        let mark = if covered.is_some() { Mark::Written } else { Mark::Due };
+        let mut out = Vec::with_capacity(cut);
+        write(&self.held, &found, cut, mark, &mut out);
+        let over = found.iter().find(|(start, end)| *start < cut && cut < *end);
+        // What was covered stays so, though nothing of it was given yet.
+        self.covered = match over {
+            Some((_, end)) => end - cut,
+            None => self.covered.saturating_sub(cut),
+        };
+        let rest = Zeroizing::new(self.held.get(cut..).unwrap_or_default().to_vec());
+        self.held = rest;
+        out
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("held", &self.held.len()).finish_non_exhaustive()
+    }
+}
+
+/// Whether the mark of a value at the very beginning has to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Due,
+    Written,
+}
+
+fn write(bytes: &[u8], found: &[(usize, usize)], cut: usize, first: Mark, out: &mut Vec<u8>) {
+    let mut place = 0;
+    for (start, end) in found.iter().filter(|(start, _)| *start < cut) {
+        out.extend_from_slice(bytes.get(place..*start).unwrap_or_default());
+        if *start > 0 || first == Mark::Due {
+            out.extend_from_slice(MARK.as_bytes());
+        }
+        place = *end;
+    }
+    out.extend_from_slice(bytes.get(place..cut).unwrap_or_default());
+}
+
+/// Ranges that overlap are one.
+fn merged(mut ranges: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+    ranges.sort_unstable();
+    let mut merged: Vec<(usize, usize)> = Vec::with_capacity(ranges.len());
+    for (start, end) in ranges {
+        match merged.last_mut() {
+            Some(last) if start < last.1 => last.1 = last.1.max(end),
+            Some(_) | None => merged.push((start, end)),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests;
