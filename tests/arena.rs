@@ -125,6 +125,24 @@ impl Arena {
         self.store().verify_audit().await?;
         inspect(self.store(), &self.ledger()?, tasks).await
     }
+
+    /// The same, when engines that were cut off may have come back late. What they do even now must be
+    /// undone by the others in time; so this looks again until nothing is wrong, or `at_most` has passed.
+    pub async fn inspect_patiently(
+        &self,
+        tasks: &[TaskId],
+        at_most: Duration,
+    ) -> anyhow::Result<Verdict> {
+        let deadline = Instant::now() + at_most;
+        loop {
+            // Long enough for the late ones to do their worst, and for two sweeps.
+            pause(2 * World::settings("onlooker").sweep_every).await;
+            let verdict = self.inspect(tasks).await?;
+            if verdict.is_clean() || Instant::now() > deadline {
+                return Ok(verdict);
+            }
+        }
+    }
 }
 
 /// Looks away for a moment. These tests watch other processes, which no clock of ours can move.

@@ -29,6 +29,9 @@ const SCRIPTS: [&str; 8] = [
     "broken",
 ];
 
+/// How long the engines may take to clean up behind those that came back late.
+const TIDYING: Duration = Duration::from_secs(30);
+
 /// How many engines share the database. SQLite has one server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Engines {
@@ -82,7 +85,7 @@ pub(crate) async fn rage(
     // Calm: whatever is frozen comes back, nobody is killed any more.
     storm.calm()?;
     let waited = wait_for_calm(&arena, &tasks, left).await;
-    let verdict = arena.inspect(&tasks).await?;
+    let verdict = arena.inspect_patiently(&tasks, TIDYING).await?;
     if verdict.is_clean() {
         waited?;
     }

@@ -31,7 +31,7 @@ async fn in_the_middle(arena: &Arena, tasks: &[TaskId]) {
 
 async fn check(arena: &Arena, tasks: &[TaskId]) {
     arena.wait(tasks, PATIENCE).await.unwrap();
-    let verdict = arena.inspect(tasks).await.unwrap();
+    let verdict = arena.inspect_patiently(tasks, PATIENCE).await.unwrap();
     assert!(verdict.is_clean(), "{verdict}");
 }
 

@@ -31,6 +31,10 @@ pub trait Agents: Send + Sync + 'static {
 
     /// What the models have cost `task` so far, as metered outside the sandbox. Never decreases, so
     /// that whoever crashed while writing it down can ask again; runs that were stopped count too.
+    ///
+    /// Nothing is spent without a grant for the run's sandbox. Once that was withdrawn
+    /// ([`SecretSource::revoke`](crate::secret::SecretSource::revoke)) the run costs nothing more, even if whoever
+    /// started it is late and goes on: so there is a last bill.
     fn bill(&self, task: TaskId) -> impl Future<Output = Result<Cost, AgentError>> + Send;
 }
 

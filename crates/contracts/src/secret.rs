@@ -4,11 +4,17 @@ use std::{fmt, future::Future};
 
 use domain::id::{SandboxId, TaskId};
 
+use crate::Key;
+
+/// Who grants and who revokes is a step of a task, named by its key. Steps are in the order of their
+/// `seq`, and an engine that was cut off may come late with one that was long done by another. So a
+/// step has no say about a later one: it takes nothing from it, and grants nothing once it has revoked.
 pub trait SecretSource: Send + Sync + 'static {
-    /// From now on values may be handed out for `sandbox`, until its task is revoked.
+    /// From now on values may be handed out for `sandbox`, until a later step of the task revokes. When one
+    /// already has, this is refused with [`SecretError::Revoked`], and changes nothing.
     fn grant(
         &self,
-        task: TaskId,
+        key: Key,
         sandbox: SandboxId,
     ) -> impl Future<Output = Result<(), SecretError>> + Send;
 
@@ -20,9 +26,13 @@ pub trait SecretSource: Send + Sync + 'static {
         sandbox: SandboxId,
     ) -> impl Future<Output = Result<SecretValue, SecretError>> + Send;
 
-    /// Nothing more is handed out for the sandboxes of `task` that were granted so far; what was minted
-    /// for them is withdrawn.
-    fn revoke(&self, task: TaskId) -> impl Future<Output = Result<(), SecretError>> + Send;
+    /// Withdraws for good what earlier steps of the task granted: nothing more is handed out for it, and
+    /// what was minted for it is void.
+    ///
+    /// When this has returned, nothing is spent any more by what was withdrawn, and
+    /// [`Agents::bill`](crate::agent::Agents::bill) has all that was. While a request that has to be paid for is still under way
+    /// and cannot be ended, the answer is [`SecretError::Busy`].
+    fn revoke(&self, key: Key) -> impl Future<Output = Result<(), SecretError>> + Send;
 }
 
 /// `AWS_ACCESS_KEY_ID`, `github`: letters, digits and `_`.

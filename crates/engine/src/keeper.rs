@@ -1,16 +1,25 @@
 //! Removes sandboxes that nobody owns any more.
 //!
 //! A driver that was cut off may finish opening a sandbox after its task was closed by another. So
-//! now and then everything that exists is compared with the tasks that are over.
+//! now and then everything that exists is compared with the tasks that are over. Such a sandbox gets no
+//! credentials, but it uses the host, and that is written down like everything else.
 
 use contracts::{
     clock::Clock as _,
-    sandbox::{Owner, Sandboxes as _},
+    sandbox::{Owner, SandboxError, Sandboxes as _},
 };
-use domain::task::Standing;
+use domain::{
+    id::{SandboxId, TaskId},
+    task::{Command, Standing, decide},
+};
+use store::Append;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Engine, Hands};
+use crate::{
+    Engine, Hands,
+    bill::{self, Bill},
+    witness::Moment,
+};
 
 pub(crate) async fn sweep_regularly<H: Hands>(engine: &Engine<H>, stop: &CancellationToken) {
     loop {
@@ -29,18 +38,58 @@ pub(crate) async fn sweep_regularly<H: Hands>(engine: &Engine<H>, stop: &Cancell
     }
 }
 
-/// Destroys the sandboxes of tasks that are over. Sandboxes of tasks that we do not know may belong to
+/// Removes the sandboxes of tasks that are over. Sandboxes of tasks that we do not know may belong to
 /// another installation on this host: they are left alone, and so is a person's own computer.
 async fn sweep<H: Hands>(engine: &Engine<H>) -> Result<(), String> {
-    let sandboxes = engine.hands.sandboxes();
-    for listed in sandboxes.list().await.map_err(|error| error.to_string())? {
-        let Owner::Task(task) = listed.owner else { continue };
+    let listed = engine.hands.sandboxes().list().await.map_err(|error| error.to_string())?;
+    for one in listed {
+        let Owner::Task(task) = one.owner else { continue };
         let history = engine.store.history(task).await.map_err(|error| error.to_string())?;
         let over = history.task().is_some_and(|task| task.stage.standing() == Standing::Over);
-        if over {
-            tracing::info!(sandbox = %listed.id, %task, "removing what nobody owns");
-            sandboxes.destroy(listed.id).await.map_err(|error| error.to_string())?;
+        if !over {
+            continue;
+        }
+        tracing::info!(sandbox = %one.id, %task, "removing what nobody owns");
+        // One that cannot be removed now does not keep the others.
+        if let Err(reason) = remove(engine, task, one.id).await {
+            tracing::warn!(sandbox = %one.id, reason, "cannot remove what nobody owns yet");
         }
     }
+    Ok(())
+}
+
+/// Stops a sandbox, writes down what it has used, and destroys it. It came after its task was closed, so
+/// nobody else will. Written down before it is destroyed: after a crash in between it is found again.
+async fn remove<H: Hands>(engine: &Engine<H>, task: TaskId, id: SandboxId) -> Result<(), String> {
+    let sandboxes = engine.hands.sandboxes();
+    match sandboxes.rest(id).await {
+        Ok(()) | Err(SandboxError::NotFound { .. } | SandboxError::Destroyed { .. }) => {}
+        // It may be past resting. The bill has what could be read of it.
+        Err(error) => tracing::info!(sandbox = %id, %error, "cannot stop it before it goes"),
+    }
+    charge(engine, task).await?;
+    sandboxes.destroy(id).await.map_err(|error| error.to_string())?;
+    // Whoever opened it may have woken it once more before it went.
+    charge(engine, task).await
+}
+
+/// Writes down what a task that is over has used since its last reading.
+async fn charge<H: Hands>(engine: &Engine<H>, task: TaskId) -> Result<(), String> {
+    let used = bill::read(engine.hands.as_ref(), task).await?;
+    let history = engine.store.history(task).await.map_err(|error| error.to_string())?;
+    let Some(before) = history.task() else { return Ok(()) };
+    let bill = Bill { phase: bill::phase(&before.stage), used };
+    let Some(report) = bill.beyond(&before) else { return Ok(()) };
+    let event = decide(&before, Command::Report(report)).map_err(|error| error.to_string())?;
+    let append = Append {
+        task,
+        seq: history.seq(),
+        before: Some(before),
+        events: vec![event],
+        at: engine.now(),
+        settles: None,
+    };
+    let appended = engine.store.append(append).await.map_err(|error| error.to_string())?;
+    engine.settings.witness.sees(Moment::Appended { task, seq: appended.seq });
     Ok(())
 }

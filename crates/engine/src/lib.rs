@@ -14,6 +14,7 @@
 //! [`Engine`] is the door. `driver` claims and runs, `steps` has one file per step, `settle` writes
 //! outcomes, `keeper` removes what nobody owns.
 
+mod bill;
 mod driver;
 mod engine;
 mod hands;

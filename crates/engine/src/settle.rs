@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Engine, Hands,
+    bill::Bill,
     steps::{Done, Ended, Trouble},
     witness::Moment,
 };
@@ -23,7 +24,7 @@ pub(crate) async fn settle<H: Hands>(
     ended: Ended,
     stop: &CancellationToken,
 ) {
-    let mut reports = match ended.outcome {
+    let reports = match ended.outcome {
         Err(Trouble::Deadly) => match deadly(&lease) {
             Ok(failure) => vec![Report::Failed(failure)],
             Err(reason) => return put_back(engine, lease, reason, Pause::Longest).await,
@@ -39,12 +40,10 @@ pub(crate) async fn settle<H: Hands>(
             None => return put_back(engine, lease, reason, Pause::Growing).await,
         },
     };
-    // The outcome first, the bill after it: work that was paid for is never lost to the budget.
-    reports.extend(ended.charge);
     let mut tries = 0;
     loop {
         tries += 1;
-        match write(engine, &lease, &reports).await {
+        match write(engine, &lease, &reports, ended.bill).await {
             Ok(()) | Err(StoreError::Closed) => return,
             // Told to stop at the last moment: then the row goes, so that nobody waits for it.
             Err(StoreError::LeaseLost) => return drop(engine.store.abandon(lease).await),
@@ -69,14 +68,18 @@ pub(crate) async fn settle<H: Hands>(
 async fn write<H: Hands>(
     engine: &Engine<H>,
     lease: &Lease,
-    reports: &[Report],
+    outcome: &[Report],
+    bill: Option<Bill>,
 ) -> Result<(), StoreError> {
+    let history = engine.store.history(lease.task).await?;
+    let before = history.task().ok_or(StoreError::NoTask { task: lease.task })?;
+    // The outcome first, the bill after it: work that was paid for is never lost to the budget.
+    let charge = bill.and_then(|bill| bill.beyond(&before));
+    let reports: Vec<Report> = outcome.iter().cloned().chain(charge).collect();
     if reports.is_empty() {
         return engine.store.finish(lease.clone()).await;
     }
-    let history = engine.store.history(lease.task).await?;
-    let before = history.task().ok_or(StoreError::NoTask { task: lease.task })?;
-    let mut events = decided(&before, reports);
+    let mut events = decided(&before, &reports);
     if let (true, Some((_, phase))) = (events.is_empty(), blame(lease.step)) {
         // The step is still asked for, and what came of it does not fit: a fault of ours, which must
         // not leave the task waiting for nothing.

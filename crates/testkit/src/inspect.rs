@@ -2,14 +2,21 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use contracts::{
+    agent::Agents as _,
+    sandbox::{Owner, Sandboxes as _},
+};
 use domain::{
+    cost::Cost,
     id::TaskId,
-    money::Money,
     task::{Event, Standing},
 };
 use store::Store;
 
-use crate::{ledger::Ledger, world::PRICE};
+use crate::{
+    ledger::Ledger,
+    world::{ScriptedAgents, ScriptedSandboxes},
+};
 
 /// The three numbers that must be zero, with what they count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,14 +61,19 @@ pub async fn inspect(store: &Store, ledger: &Ledger, tasks: &[TaskId]) -> anyhow
     let mut verdict = Verdict { tasks: tasks.len(), ..Verdict::default() };
     let last_words = last_words(ledger)?;
     let pulls = count_by(ledger.names("pull")?.iter().filter_map(|name| name.rsplit('|').next()));
+    let (agents, sandboxes) =
+        (ScriptedAgents::new(ledger.clone()), ScriptedSandboxes::new(ledger.clone()));
     for task in tasks {
         let name = task.to_string();
         let outside = Outside {
             last_words: last_words.get(&name).copied().unwrap_or_default(),
-            charges: ledger.names(&format!("charge-{task}"))?.len(),
+            bill: agents.bill(*task).await? + sandboxes.bill(&Owner::Task(*task)).await?,
             pulls: pulls.get(&name).copied().unwrap_or_default(),
         };
         inspect_one(store, *task, &outside, &mut verdict).await?;
+        for grant in ledger.names(&format!("grant-{task}"))? {
+            verdict.orphans.push(format!("{task}: credentials are still granted, {grant}"));
+        }
     }
     for name in ledger.names("sandbox")? {
         verdict.orphans.push(format!("sandbox {name}"));
@@ -93,7 +105,8 @@ fn last_words(ledger: &Ledger) -> anyhow::Result<BTreeMap<String, usize>> {
 
 struct Outside {
     last_words: usize,
-    charges: usize,
+    /// What the meters say.
+    bill: Cost,
     pulls: usize,
 }
 
@@ -126,9 +139,8 @@ async fn inspect_one(
     if outside.last_words == 0 {
         lose("nobody was told how it ended".to_owned());
     }
-    let expected = Money::from_micros(PRICE * outside.charges as u64);
-    if task.spent.money < expected {
-        lose(format!("{} spent, {} written down", expected, task.spent.money));
+    if outside.bill.since(task.spent) != Cost::ZERO {
+        lose(compared(outside.bill, task.spent));
     }
     let delivered = count(&history, |event| matches!(event, Event::PullRequestOpened { .. }));
     if delivered > 0 && outside.pulls == 0 {
@@ -147,8 +159,8 @@ async fn inspect_one(
     if outside.last_words > 1 {
         double(format!("its end was told {} times", outside.last_words));
     }
-    if task.spent.money > expected {
-        double(format!("{} spent, {} written down", expected, task.spent.money));
+    if task.spent.since(outside.bill) != Cost::ZERO {
+        double(compared(outside.bill, task.spent));
     }
     let approvals = count(&history, |event| matches!(event, Event::Approved { .. }));
     if approvals > 1 {
@@ -158,6 +170,11 @@ async fn inspect_one(
         verdict.orphans.push(format!("{id}: {:?} is still to be done", pending.step));
     }
     Ok(())
+}
+
+fn compared(bill: Cost, written: Cost) -> String {
+    let in_words = |cost: Cost| format!("{} and {} ms of a processor", cost.money, cost.cpu_millis);
+    format!("{} used, {} written down", in_words(bill), in_words(written))
 }
 
 fn count(history: &store::History, is: impl Fn(&Event) -> bool) -> usize {

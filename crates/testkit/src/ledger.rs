@@ -12,6 +12,13 @@ pub struct Ledger {
     directory: PathBuf,
 }
 
+/// Whether what something depends on was still there when it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Right {
+    Stands,
+    Gone,
+}
+
 impl Ledger {
     pub fn open(directory: impl Into<PathBuf>) -> std::io::Result<Self> {
         let directory = directory.into();
@@ -48,6 +55,29 @@ impl Ledger {
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
         file.write_all(value.as_bytes())?;
         file.persist(self.place(kind, name)).map(|_| ()).map_err(|error| error.error)
+    }
+
+    /// Does `name` of `kind` by the right of `by`, and says whether that still exists. Nobody can take the
+    /// right away in between: the effect is another name of the file that stands for it.
+    pub fn once_by(&self, by: (&str, &str), kind: &str, name: &str) -> std::io::Result<Right> {
+        fs::create_dir_all(self.directory.join(kind))?;
+        let (right, place) = (self.place(by.0, by.1), self.place(kind, name));
+        match fs::hard_link(right, place) {
+            Ok(()) => Ok(Right::Stands),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(Right::Stands),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Right::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives an effect another name, unless it has gone meanwhile.
+    pub fn rename(&self, from: (&str, &str), to: (&str, &str)) -> std::io::Result<Right> {
+        fs::create_dir_all(self.directory.join(to.0))?;
+        match fs::rename(self.place(from.0, from.1), self.place(to.0, to.1)) {
+            Ok(()) => Ok(Right::Stands),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Right::Gone),
+            Err(error) => Err(error),
+        }
     }
 
     pub fn remove(&self, kind: &str, name: &str) -> std::io::Result<()> {
@@ -102,5 +132,20 @@ mod tests {
         assert_eq!(ledger.once("pull", "agent/x", "2").unwrap(), "1");
         assert_eq!(ledger.names("pull").unwrap(), ["agent|x"]);
         assert_eq!(ledger.names("other").unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_effect_needs_its_right() {
+        let directory = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(directory.path()).unwrap();
+        let right = ("right", "mine");
+        assert_eq!(ledger.once_by(right, "effect", "1").unwrap(), Right::Gone);
+        ledger.set(right.0, right.1, "").unwrap();
+        assert_eq!(ledger.once_by(right, "effect", "1").unwrap(), Right::Stands);
+        assert_eq!(ledger.once_by(right, "effect", "1").unwrap(), Right::Stands, "it is done");
+        assert_eq!(ledger.rename(right, ("right", "yours")).unwrap(), Right::Stands);
+        assert_eq!(ledger.rename(right, ("right", "yours")).unwrap(), Right::Gone);
+        assert_eq!(ledger.once_by(right, "effect", "2").unwrap(), Right::Gone);
+        assert_eq!(ledger.names("effect").unwrap(), ["1"]);
     }
 }

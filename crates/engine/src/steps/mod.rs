@@ -18,11 +18,7 @@ mod side;
 mod tell;
 mod verify;
 
-use contracts::{
-    Key,
-    agent::Agents as _,
-    sandbox::{Owner, SandboxError, Sandboxes as _},
-};
+use contracts::{Key, sandbox::SandboxError};
 use domain::{
     agent::AgentName,
     code::RepositoryName,
@@ -32,11 +28,14 @@ use domain::{
     id::SandboxId,
     phase::Phase,
     request::Request,
-    task::{Event, Lane, Report, Step, Task, Work},
+    task::{Event, Lane, Report, Step, Task},
 };
 use store::{History, Lease, StoreError};
 
-use crate::{Engine, Hands};
+use crate::{
+    Engine, Hands,
+    bill::{self, Bill},
+};
 
 /// What a step needs to know.
 pub(crate) struct Scene<'e, H> {
@@ -69,11 +68,11 @@ pub(crate) enum Trouble {
 
 pub(crate) type Outcome = Result<Done, Trouble>;
 
-/// What came of a step, and what it cost.
+/// What came of a step, and what the meters say after it.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
-    pub(crate) charge: Option<Report>,
+    pub(crate) bill: Option<Bill>,
 }
 
 impl Ended {
@@ -82,7 +81,7 @@ impl Ended {
         let reason = error.to_string();
         let trouble =
             if error.is_passing() { Trouble::Busy(reason) } else { Trouble::NotOurs(reason) };
-        Self { outcome: Err(trouble), charge: None }
+        Self { outcome: Err(trouble), bill: None }
     }
 }
 
@@ -93,20 +92,20 @@ const LIVES: u32 = 3;
 pub(crate) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Ended {
     let last = scene.engine.settings.tries.saturating_mul(LIVES);
     if scene.lease.attempt == last.saturating_add(1) {
-        return Ended { outcome: Err(Trouble::Deadly), charge: None };
+        return Ended { outcome: Err(Trouble::Deadly), bill: None };
     }
     let outcome = perform(scene).await;
     match scene.lease.step.lane() {
-        Lane::Notice | Lane::Timer => Ended { outcome, charge: None },
-        Lane::Work => match (scene.charge().await, scene.lease.step) {
-            (Ok(charge), _) => Ended { outcome, charge },
+        Lane::Notice | Lane::Timer => Ended { outcome, bill: None },
+        Lane::Work => match (scene.bill().await, scene.lease.step) {
+            (Ok(used), _) => Ended { outcome, bill: Some(Bill { phase: scene.phase(), used }) },
             // The last reading must not be lost; the others are made up for by the next.
             (Err(reason), Step::Close) => {
-                Ended { outcome: outcome.and(Err(Trouble::Busy(reason))), charge: None }
+                Ended { outcome: outcome.and(Err(Trouble::Busy(reason))), bill: None }
             }
             (Err(reason), _) => {
                 tracing::warn!(task = %scene.lease.task, reason, "cannot read the meters");
-                Ended { outcome, charge: None }
+                Ended { outcome, bill: None }
             }
         },
     }
@@ -178,26 +177,12 @@ impl<'e, H: Hands> Scene<'e, H> {
 
     /// The phase that the step belongs to, or that it follows.
     pub(crate) fn phase(&self) -> Phase {
-        let stage = &self.task.stage;
-        let at_the_gate = || match stage.mandate() {
-            None => Phase::Plan,
-            Some(_) => Phase::Deliver,
-        };
-        stage.phase().or_else(|| stage.work().map(Work::phase)).unwrap_or_else(at_the_gate)
+        bill::phase(&self.task.stage)
     }
 
     /// Everything that the task has used so far, as the meters outside say.
     pub(crate) async fn bill(&self) -> Result<Cost, String> {
-        let asked = self.hands().agents().bill(self.lease.task).await;
-        let used = self.hands().sandboxes().bill(&Owner::Task(self.lease.task)).await;
-        Ok(asked.map_err(|error| error.to_string())? + used.map_err(|error| error.to_string())?)
-    }
-
-    /// What the bill says beyond what was written down. Covers runs that failed or were stopped, and
-    /// a repeat finds nothing more to write.
-    async fn charge(&self) -> Result<Option<Report>, String> {
-        let cost = self.bill().await?.since(self.task.spent);
-        Ok((cost != Cost::ZERO).then_some(Report::Charged { phase: self.phase(), cost }))
+        bill::read(self.hands(), self.lease.task).await
     }
 
     pub(crate) fn failed(&self, kind: FailureKind, message: impl Into<String>) -> Trouble {

@@ -42,7 +42,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
         gone.map_err(|error| scene.sandbox_trouble(&error))?;
     }
     let secrets = scene.hands().secrets();
-    let revoked = secrets.revoke(scene.lease.task).await;
+    let revoked = secrets.revoke(scene.key("credentials")).await;
     revoked.map_err(|error| Trouble::Busy(error.to_string()))?;
     grant(scene, opened).await?;
     Ok(Done::Reports(vec![Report::Prepared { sandbox: opened }]))
@@ -53,7 +53,7 @@ pub(super) async fn grant<H: Hands>(
     scene: &Scene<'_, H>,
     sandbox: SandboxId,
 ) -> Result<(), Trouble> {
-    let granted = scene.hands().secrets().grant(scene.lease.task, sandbox).await;
+    let granted = scene.hands().secrets().grant(scene.key("credentials"), sandbox).await;
     granted.map_err(|error| Trouble::Busy(error.to_string()))
 }
 

@@ -13,7 +13,7 @@ use crate::Hands;
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let workspace = scene.task.workspace.map(|workspace| workspace.sandbox);
     // A sleeping sandbox needs no credentials; waking it grants them anew.
-    let revoked = scene.hands().secrets().revoke(scene.lease.task).await;
+    let revoked = scene.hands().secrets().revoke(scene.key("credentials")).await;
     revoked.map_err(|error| Trouble::Busy(error.to_string()))?;
     side::remove_leftovers(scene, &[]).await?;
     let Some(workspace) = workspace else { return Ok(Done::Nothing) };

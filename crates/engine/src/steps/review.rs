@@ -22,8 +22,10 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let sandbox = scene.side_sandbox("review");
     side::open(scene, sandbox, Purpose::Review, commit).await?;
     // The reviewer asks a model too.
-    open::grant(scene, sandbox).await?;
-    let reviewed = agent::run(scene, Mode::Review, sandbox, Memory::Fresh).await;
+    let reviewed = match open::grant(scene, sandbox).await {
+        Ok(()) => agent::run(scene, Mode::Review, sandbox, Memory::Fresh).await,
+        Err(trouble) => Err(trouble),
+    };
     let Reviewed { answer, .. } = side::close(scene, sandbox, reviewed).await?;
     let findings = match answer {
         Answer::Review(findings) => findings,

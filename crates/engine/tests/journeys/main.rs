@@ -4,6 +4,7 @@
 
 mod clocks;
 mod gate;
+mod late;
 mod queueing;
 mod stage;
 mod steering;

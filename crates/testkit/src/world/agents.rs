@@ -11,7 +11,11 @@ use domain::{
 };
 use tokio::sync::mpsc;
 
-use crate::{ledger::Ledger, script::Script};
+use super::secrets::spend;
+use crate::{
+    ledger::{Ledger, Right},
+    script::Script,
+};
 
 /// What one run costs, in micro-dollars.
 pub const PRICE: u64 = 1_000;
@@ -62,14 +66,12 @@ impl Agents for ScriptedAgents {
         }
         self.ledger.set("script", &run.task.to_string(), &run.brief.request).map_err(busy)?;
         // Without a grant the model route gives no key: nothing is asked, nothing is paid.
-        if self.ledger.read(&format!("grant-{}", run.task), &run.sandbox.to_string()).is_none() {
+        if spend(&self.ledger, run.key, run.sandbox).map_err(busy)? == Right::Gone {
             return Err(AgentError::Stopped {
                 reason: "the model refused the key".to_owned(),
                 last_lines: String::new(),
             });
         }
-        let meter = format!("charge-{}", run.task);
-        self.ledger.once(&meter, &run.key.to_string(), "1000").map_err(busy)?;
         let answer = match run.mode {
             Mode::Research if script.broken => {
                 return Err(AgentError::Stopped {
@@ -123,7 +125,6 @@ fn finding() -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use contracts::secret::SecretSource as _;
     use domain::id::SandboxId;
 
     use super::*;
@@ -134,9 +135,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path()).unwrap();
         let agents = ScriptedAgents::new(ledger.clone());
+        let secrets = ScriptedSecrets::new(ledger);
         let (name, sandbox) = ("scripted".parse().unwrap(), SandboxId::from_u128(1));
-        let task = TaskId::from_u128(0x7e57);
-        ScriptedSecrets::new(ledger).grant(task, sandbox).await.unwrap();
-        contracts::promises::agent::kept(&agents, name, sandbox).await.unwrap();
+        contracts::promises::agent::kept(&agents, &secrets, name, sandbox).await.unwrap();
     }
 }

@@ -119,9 +119,10 @@ impl Sandboxes for ScriptedSandboxes {
     async fn open(&self, spec: &Spec) -> Result<(), SandboxError> {
         self.ledger.called(&format!("open {}", spec.id)).map_err(busy)?;
         self.check(spec).await?;
-        self.write(spec.id, &Record::new(spec))?;
+        // The meter first: whoever finds the sandbox finds what it costs.
         let meter = format!("meter-{}", owner_text(&spec.owner));
         self.ledger.once(&meter, &spec.id.to_string(), "").map_err(busy)?;
+        self.write(spec.id, &Record::new(spec))?;
         // Destroyed while it was being opened: then it goes again at once.
         if self.is_destroyed(spec.id) {
             self.ledger.remove("sandbox", &spec.id.to_string()).map_err(busy)?;
