@@ -27,7 +27,7 @@ impl Placeholder {
     pub fn make(name: SecretName, randomness: &dyn Randomness) -> Result<Self, NoRandomness> {
         let mut bytes = [0; DIGITS / 2];
         randomness.fill(&mut bytes)?;
-        Ok(Self { name, digits: bytes.iter().map(|byte| format!("{byte:02x}")).collect() })
+        Ok(Self { name, digits: format!("{:032x}", u128::from_be_bytes(bytes)) })
     }
 
     pub const fn name(&self) -> &SecretName {

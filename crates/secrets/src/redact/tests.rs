@@ -50,8 +50,12 @@ fn lower(byte: u8) -> String {
     format!("%{byte:02x}")
 }
 
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().concat()
+}
+
 fn json_ascii(value: &str) -> String {
-    value.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
+    joined(value.encode_utf16().map(|unit| format!("\\u{unit:04x}")))
 }
 
 fn json(value: &str) -> String {
@@ -89,9 +93,9 @@ fn written(value: &str) -> Vec<String> {
         percent(value, upper, false).replace("%20", "+"),
         json(value),
         json_ascii(value),
-        value.bytes().map(|byte| format!("{byte:02x}")).collect(),
-        value.bytes().map(|byte| format!("{byte:02X}")).collect(),
-        value.bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        joined(value.bytes().map(|byte| format!("{byte:02x}"))),
+        joined(value.bytes().map(|byte| format!("{byte:02X}"))),
+        joined(value.bytes().map(|byte| format!("\\x{byte:02x}"))),
         format!("'{}'", value.replace('\'', r"'\''")),
         shell(value),
         value
@@ -188,7 +192,8 @@ proptest! {
         let redactions = redactions(&values);
         let mut text = String::new();
         for (value, form, between) in parts {
-            let forms = written(*value.get(&values));
+            let chosen: &&str = value.get(&values);
+            let forms = written(chosen);
             let form: Vec<char> = form.get(&forms).chars().collect();
             let keep = form.len() - form.len() % lengths[0].max(2);
             text.extend(&form[..keep]);

@@ -77,9 +77,9 @@ impl Sealer {
         let mut data_key = Zeroizing::new([0; 32]);
         self.randomness.fill(data_key.as_mut())?;
         let nonce = self.nonce()?;
-        let content = encrypt(&data_key, nonce, &bound_to(context), plain)?;
+        let bytes = encrypt(&data_key, nonce, &bound_to(context), plain)?;
         let (master, wrap_nonce, wrapped) = self.wrap(&data_key)?;
-        Ok(Envelope { master, wrap_nonce, wrapped, nonce, content }.to_bytes())
+        Ok(Envelope { master, wrap_nonce, wrapped, nonce, content: bytes }.to_bytes())
     }
 
     pub fn open(&self, context: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, SealError> {

@@ -14,10 +14,10 @@ fn sealer() -> Sealer {
 #[test]
 fn what_is_sealed_opens_for_its_context_only() {
     let sealer = sealer();
-    let sealed = sealer.seal("secret/github/1", b"a value").unwrap();
-    assert_eq!(&sealer.open("secret/github/1", &sealed).unwrap()[..], b"a value");
-    assert_eq!(sealer.open("secret/github/2", &sealed), Err(SealError::Changed));
-    assert_eq!(sealer.open("", &sealed), Err(SealError::Changed));
+    let closed = sealer.seal("secret/github/1", b"a value").unwrap();
+    assert_eq!(&sealer.open("secret/github/1", &closed).unwrap()[..], b"a value");
+    assert_eq!(sealer.open("secret/github/2", &closed), Err(SealError::Changed));
+    assert_eq!(sealer.open("", &closed), Err(SealError::Changed));
 }
 
 #[test]
@@ -28,22 +28,22 @@ fn the_same_value_is_sealed_differently_each_time() {
 
 #[test]
 fn another_master_key_does_not_open_and_is_named() {
-    let sealed = sealer().seal("a", b"value").unwrap();
-    let told = sealer().open("a", &sealed).unwrap_err();
+    let closed = sealer().seal("a", b"value").unwrap();
+    let told = sealer().open("a", &closed).unwrap_err();
     assert!(matches!(told, SealError::OtherKey(_)), "{told}");
 }
 
 #[test]
 fn a_byte_that_is_changed_anywhere_does_not_open() {
     let sealer = sealer();
-    let sealed = sealer.seal("a", b"value").unwrap();
-    for place in 0..sealed.len() {
-        let mut changed = sealed.clone();
+    let closed = sealer.seal("a", b"value").unwrap();
+    for place in 0..closed.len() {
+        let mut changed = closed.clone();
         changed[place] ^= 1;
         assert!(sealer.open("a", &changed).is_err(), "byte {place}");
     }
-    for length in 0..sealed.len() {
-        assert!(sealer.open("a", &sealed[..length]).is_err(), "{length} bytes");
+    for length in 0..closed.len() {
+        assert!(sealer.open("a", &closed[..length]).is_err(), "{length} bytes");
     }
 }
 
@@ -57,16 +57,16 @@ fn what_is_too_long_is_not_sealed() {
 fn a_master_key_is_turned_over_and_the_content_stays() {
     let old = Keys::only(MasterKey::generate(&SystemRandomness).unwrap());
     let sealer = Sealer::new(old.clone(), SystemRandomness);
-    let sealed = sealer.seal("a", b"value").unwrap();
-    assert_eq!(sealer.rewrap(&sealed), Ok(Rewrapped::AsItWas));
+    let closed = sealer.seal("a", b"value").unwrap();
+    assert_eq!(sealer.rewrap(&closed), Ok(Rewrapped::AsItWas));
     let both = old.replaced_by(MasterKey::generate(&SystemRandomness).unwrap());
     sealer.use_keys(both.clone());
-    assert_eq!(&sealer.open("a", &sealed).unwrap()[..], b"value");
-    let Rewrapped::Anew(anew) = sealer.rewrap(&sealed).unwrap() else {
+    assert_eq!(&sealer.open("a", &closed).unwrap()[..], b"value");
+    let Rewrapped::Anew(anew) = sealer.rewrap(&closed).unwrap() else {
         panic!("it has the old key")
     };
     sealer.use_keys(both.without_former());
-    assert!(sealer.open("a", &sealed).is_err());
+    assert!(sealer.open("a", &closed).is_err());
     assert_eq!(&sealer.open("a", &anew).unwrap()[..], b"value");
     assert!(sealer.open("b", &anew).is_err());
 }
@@ -134,26 +134,26 @@ fn turning_a_key_file_over_can_stop_at_any_point() {
     let directory = tempfile::tempdir().unwrap();
     let file = KeyFile::at(directory.path().join("master.key"));
     let old = file.make(&SystemRandomness).unwrap();
-    let sealed = Sealer::new(old, SystemRandomness).seal("a", b"value").unwrap();
+    let closed = Sealer::new(old, SystemRandomness).seal("a", b"value").unwrap();
     file.begin(&SystemRandomness).unwrap();
-    // A crash here: the next server reads both keys and opens what either sealed.
+    // A crash here: the next server reads both keys and opens what either closed.
     let after = Sealer::new(file.read().unwrap(), SystemRandomness);
-    assert_eq!(&after.open("a", &sealed).unwrap()[..], b"value");
-    let Rewrapped::Anew(anew) = after.rewrap(&sealed).unwrap() else {
+    assert_eq!(&after.open("a", &closed).unwrap()[..], b"value");
+    let Rewrapped::Anew(anew) = after.rewrap(&closed).unwrap() else {
         panic!("it has the old key")
     };
     file.finish().unwrap();
     let last = Sealer::new(file.read().unwrap(), SystemRandomness);
     assert_eq!(&last.open("a", &anew).unwrap()[..], b"value");
-    assert!(last.open("a", &sealed).is_err());
+    assert!(last.open("a", &closed).is_err());
 }
 
 proptest! {
     #[test]
     fn anything_sealed_comes_back(context in ".{0,40}", plain in proptest::collection::vec(any::<u8>(), 0..2000)) {
         let sealer = sealer();
-        let sealed = sealer.seal(&context, &plain).unwrap();
-        prop_assert_eq!(&sealer.open(&context, &sealed).unwrap()[..], &plain[..]);
+        let closed = sealer.seal(&context, &plain).unwrap();
+        prop_assert_eq!(&sealer.open(&context, &closed).unwrap()[..], &plain[..]);
     }
 
     #[test]
