@@ -20,8 +20,9 @@ pub enum PathError {
 
 /// The path of one request, without its query.
 ///
-/// `%2f` and `%2e` are read as the characters that they stand for, so that a
-/// rule about `/admin` cannot be walked around by writing it differently.
+/// `%61` is read as the `a` that it stands for, and so are all visible characters, so that a rule about
+/// `/admin` cannot be walked around by writing it differently. `%25`, `%3f` and `%23` stay as they are: what
+/// they stand for means something else when it is written out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestPath(String);
 
@@ -29,16 +30,37 @@ impl FromStr for RequestPath {
     type Err = PathError;
 
     fn from_str(path: &str) -> Result<Self, Self::Err> {
-        let decoded = path
-            .replace("%2f", "/")
-            .replace("%2F", "/")
-            .replace("%2e", ".")
-            .replace("%2E", ".")
-            .replace("%5c", "\\")
-            .replace("%5C", "\\");
+        let decoded = decoded(path);
         unambiguous(&decoded)?;
         Ok(Self(decoded))
     }
+}
+
+impl RequestPath {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The path with every visible ASCII character written as itself, but for `?`, `#` and `%`.
+fn decoded(path: &str) -> String {
+    let mut pieces = path.split('%');
+    let mut decoded = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let code = piece.get(..2).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        let byte = code.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match (byte, piece.get(2..)) {
+            (Some(byte), Some(rest)) if byte.is_ascii_graphic() && !b"?#%".contains(&byte) => {
+                decoded.push(char::from(byte));
+                decoded.push_str(rest);
+            }
+            (_, _) => {
+                decoded.push('%');
+                decoded.push_str(piece);
+            }
+        }
+    }
+    decoded
 }
 
 impl fmt::Display for RequestPath {
@@ -154,6 +176,19 @@ mod tests {
         }
         for path in ["/", "/a", "/a/", "/@scope%2fname", "/a/b.c"] {
             assert!(path.parse::<RequestPath>().is_ok(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_the_same_however_its_letters_are_written() {
+        let same = |left: &str, right: &str| {
+            assert_eq!(left.parse::<RequestPath>(), right.parse::<RequestPath>(), "{left}");
+        };
+        same("/%61dmin", "/admin");
+        same("/%41/%7Euser/%2b", "/A/~user/+");
+        same("/a%252f", "/a%252f");
+        for kept in ["/%3f", "/%23", "/%25", "/%c3%a4", "/%", "/%zz", "/%2"] {
+            assert_eq!(kept.parse::<RequestPath>().unwrap().to_string(), kept);
         }
     }
 

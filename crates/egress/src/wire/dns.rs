@@ -249,3 +249,125 @@ pub fn frame(message: &[u8]) -> Vec<u8> {
     out.extend_from_slice(message);
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn asked(name: &[u8], kind: u16) -> Vec<u8> {
+        [&[0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0][..], name, &kind.to_be_bytes(), &[0, 1]]
+            .concat()
+    }
+
+    const NAME: &[u8] = b"\x03aPi\x04tEst\0";
+
+    #[test]
+    fn a_known_name_has_the_address_that_we_made() {
+        let question = read(&asked(NAME, 1)).unwrap();
+        assert_eq!(question.host.as_ref().map(HostName::as_str), Some("api.test"));
+        let answer = question.address(Ipv4Addr::new(198, 18, 0, 7));
+        let expected = [
+            &[0x12, 0x34, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0][..],
+            NAME,
+            &[0, 1, 0, 1, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, 198, 18, 0, 7],
+        ];
+        assert_eq!(answer, expected.concat());
+        assert_eq!(unframe(&frame(&answer)), Some((answer.as_slice(), answer.len() + 2)));
+    }
+
+    #[test]
+    fn other_records_and_other_names_are_not_there() {
+        // AAAA, TXT, NULL, SVCB, HTTPS, ANY, SRV.
+        for kind in [28, 16, 10, 64, 65, 255, 33] {
+            let answer = read(&asked(NAME, kind)).unwrap().address(Ipv4Addr::LOCALHOST);
+            assert_eq!(&answer[2..8], &[0x81, 0x80, 0, 1, 0, 0], "{kind}");
+        }
+        let unknown = read(&asked(NAME, 1)).unwrap().no_name();
+        assert_eq!(&unknown[2..8], &[0x81, 0x83, 0, 1, 0, 0]);
+        for name in [&b"\x05_http\x04_tcp\x04test\0"[..], b"\0", b"\x011\x012\x013\x014\0"] {
+            assert_eq!(read(&asked(name, 1)).unwrap().host, None);
+        }
+    }
+
+    #[test]
+    fn a_program_with_edns_is_answered_with_edns() {
+        let mut message = asked(NAME, 1);
+        message[11] = 1;
+        message.extend_from_slice(&[0, 0, 41, 16, 0, 0, 0, 0x80, 0, 0, 4, 0, 10, 0, 0]);
+        let answer = read(&message).unwrap().no_record();
+        assert_eq!(answer[11], 1);
+        assert!(answer.ends_with(&[0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0]));
+        message.push(0);
+        assert_eq!(read(&message), Err(DnsError::Malformed { id: 0x1234 }));
+    }
+
+    #[test]
+    fn what_is_not_one_plain_question_is_a_format_error() {
+        let malformed = |message: Vec<u8>| {
+            assert_eq!(
+                read(&message),
+                Err(DnsError::Malformed { id: 0x1234 }),
+                "{}",
+                message.escape_ascii()
+            );
+        };
+        let changed = |at: usize, value: u8| {
+            let mut message = asked(NAME, 1);
+            message[at] = value;
+            message
+        };
+        malformed(changed(5, 0));
+        malformed(changed(5, 2));
+        malformed(changed(7, 1));
+        malformed(changed(9, 1));
+        malformed(changed(11, 1));
+        malformed(changed(2, 3));
+        malformed([asked(NAME, 1), vec![0]].concat());
+        // A pointer to itself, a NUL, a dot and a byte beyond ASCII in a label, no end, too long.
+        malformed(asked(b"\xc0\x0c", 1));
+        malformed(asked(b"\x03a\0b\x04test\0", 1));
+        malformed(asked(b"\x03a.b\x04test\0", 1));
+        malformed(asked(b"\x02\xc3\xa4\0", 1));
+        malformed(asked(b"\x40", 1));
+        malformed(asked(b"\x3fabc", 1));
+        malformed(asked(
+            &[&[b"\x3f".as_slice(), &[b'a'; 63]].concat().repeat(4)[..], b"\0"].concat(),
+            1,
+        ));
+        let mut chaos = asked(NAME, 1);
+        *chaos.last_mut().unwrap() = 3;
+        malformed(chaos);
+        assert_eq!(read(&[0; 11]), Err(DnsError::NoQuestion));
+        assert_eq!(read(&changed(2, 0x81)), Err(DnsError::NoQuestion));
+        let update = read(&changed(2, 0x28)).unwrap_err();
+        assert_eq!(update.answer().unwrap()[..4], [0x12, 0x34, 0x80, 4]);
+        assert_eq!(read(&[0; QUESTION_LIMIT + 1]), Err(DnsError::TooLong { id: 0 }));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_get_a_short_answer_or_none(
+            start in prop_oneof![Just(asked(NAME, 1)), Just(vec![])],
+            at in any::<usize>(),
+            value in any::<u8>(),
+            rest in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let mut message = [start, rest].concat();
+            let length = message.len();
+            if let Some(byte) = message.get_mut(at % length.max(1)) {
+                *byte = value;
+            }
+            let answer = match read(&message) {
+                Ok(question) => Some(question.address(Ipv4Addr::LOCALHOST)),
+                Err(error) => error.answer(),
+            };
+            if let Some(answer) = answer {
+                prop_assert!(answer.len() <= 512);
+                prop_assert_eq!(&answer[..2], &message[..2]);
+                prop_assert!(answer[2] & 0x80 != 0);
+            }
+        }
+    }
+}

@@ -267,3 +267,132 @@ impl ChunkReader {
 pub fn chunk_start(length: usize) -> Option<String> {
     (length > 0).then(|| format!("{length:x}\r\n"))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::wire::head::{Scan, response};
+
+    /// Everything that came out, and how many bytes were read; fed in pieces of these sizes.
+    fn read_all(
+        mut reader: ChunkReader,
+        bytes: &[u8],
+        piece: usize,
+    ) -> Result<(Vec<u8>, Option<usize>), ChunkError> {
+        let mut body = Vec::new();
+        let mut total = 0;
+        for fed in bytes.chunks(piece.max(1)) {
+            let mut rest = fed;
+            while !rest.is_empty() {
+                let used = match reader.read(rest)? {
+                    Chunked::Between { used } => used,
+                    Chunked::Bytes { bytes, used } => {
+                        body.extend_from_slice(bytes);
+                        used
+                    }
+                    Chunked::Ended { used } => return Ok((body, Some(total + used))),
+                };
+                total += used;
+                rest = &rest[used..];
+            }
+        }
+        let ended = matches!(reader.read(&[]), Ok(Chunked::Ended { .. }));
+        Ok((body, ended.then_some(total)))
+    }
+
+    #[test]
+    fn chunks_of_a_request_are_plain() {
+        let read = |text: &str| read_all(ChunkReader::of_request(), text.as_bytes(), 1000);
+        assert_eq!(
+            read("3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\nGET /"),
+            Ok((b"abc0123456789".to_vec(), Some(28)))
+        );
+        assert_eq!(read("0000\r\n\r\n"), Ok((Vec::new(), Some(8))));
+        for (text, error) in [
+            ("3;x=y\r\nabc\r\n", ChunkError::Extension),
+            ("3 \r\nabc\r\n", ChunkError::Extension),
+            ("3\nabc\n", ChunkError::Size),
+            ("\r\n", ChunkError::Size),
+            ("-1\r\n", ChunkError::Size),
+            ("0x3\r\n", ChunkError::Size),
+            ("fffffffffffff\r\n", ChunkError::Size),
+            ("3\rabc", ChunkError::End),
+            ("3\r\nabcd", ChunkError::End),
+            ("3\r\nabc\n", ChunkError::End),
+            ("0\r\nX: y\r\n\r\n", ChunkError::Trailers),
+            ("0\r\n\rX", ChunkError::End),
+        ] {
+            assert_eq!(read(text), Err(error), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn trailers_and_extensions_of_an_answer_are_read_over() {
+        let read = |text: &str| read_all(ChunkReader::of_response(), text.as_bytes(), 3);
+        let text = "3;a=b\r\nabc\r\n0\r\nX: y\r\nZ: w\r\n\r\n";
+        assert_eq!(read(text), Ok((b"abc".to_vec(), Some(text.len()))));
+        assert_eq!(read("3;a\nabc"), Err(ChunkError::Extension));
+        assert_eq!(
+            read(&format!("3;{}", "a".repeat(CHUNK_LINE_LIMIT + 1))),
+            Err(ChunkError::LineTooLong)
+        );
+        assert_eq!(
+            read(&format!("0\r\n{}", "a: b\r\n".repeat(TRAILER_LIMIT))),
+            Err(ChunkError::TrailersTooLong)
+        );
+    }
+
+    #[test]
+    fn an_answer_ends_by_what_it_answers() {
+        let length = |head: &str, to: AnswerTo| {
+            let (head, _) = response(&mut Scan::of_response(), head.as_bytes()).unwrap().unwrap();
+            of_response(&head, to)
+        };
+        let five = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+        assert_eq!(length(five, AnswerTo::Other), Ok(BodyLength::Exactly(5)));
+        assert_eq!(length(five, AnswerTo::Head), Ok(BodyLength::Nothing));
+        assert_eq!(length(five, AnswerTo::Connect), Ok(BodyLength::Nothing));
+        assert_eq!(length(&five.replace("200", "304"), AnswerTo::Other), Ok(BodyLength::Nothing));
+        assert_eq!(length(&five.replace("200", "103"), AnswerTo::Other), Ok(BodyLength::Nothing));
+        assert_eq!(length("HTTP/1.1 200 OK\r\n\r\n", AnswerTo::Other), Ok(BodyLength::UntilClose));
+        assert_eq!(
+            length("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n", AnswerTo::Other),
+            Ok(BodyLength::Chunked)
+        );
+        let both = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n";
+        assert_eq!(length(both, AnswerTo::Other), Err(HeadError::LengthAndChunks));
+        let two = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n";
+        assert_eq!(length(two, AnswerTo::Other), Err(HeadError::TwoLengths));
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_are_the_same_in_any_pieces(bytes in "[0-3a\r\n;]{0,40}", piece in 1_usize..7) {
+            for reader in [ChunkReader::of_request(), ChunkReader::of_response()] {
+                let whole = read_all(reader.clone(), bytes.as_bytes(), usize::MAX);
+                prop_assert_eq!(whole, read_all(reader, bytes.as_bytes(), piece));
+            }
+        }
+
+        #[test]
+        fn what_was_written_in_chunks_is_read_again(
+            pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..6),
+            piece in 1_usize..50,
+        ) {
+            let mut written = Vec::new();
+            for piece in &pieces {
+                if let Some(start) = chunk_start(piece.len()) {
+                    written.extend_from_slice(start.as_bytes());
+                    written.extend_from_slice(piece);
+                    written.extend_from_slice(CHUNK_END);
+                }
+            }
+            written.extend_from_slice(LAST_CHUNK);
+            let total = written.len();
+            written.extend_from_slice(b"what follows");
+            prop_assert_eq!(read_all(ChunkReader::of_request(), &written, piece), Ok((pieces.concat(), Some(total))));
+        }
+    }
+}

@@ -199,3 +199,107 @@ impl<'a> Bytes<'a> {
         self.take(length).map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn vector(bytes: &[u8]) -> Vec<u8> {
+        [&u16::try_from(bytes.len()).unwrap().to_be_bytes()[..], bytes].concat()
+    }
+
+    fn name(host: &[u8]) -> (u16, Vec<u8>) {
+        (0, vector(&[&[0][..], &vector(host)].concat()))
+    }
+
+    /// A `ClientHello`, in records of at most `size` bytes.
+    fn hello(extensions: &[(u16, Vec<u8>)], size: usize) -> Vec<u8> {
+        let extensions: Vec<u8> = extensions
+            .iter()
+            .flat_map(|(kind, content)| [&kind.to_be_bytes()[..], &vector(content)].concat())
+            .collect();
+        let body =
+            [&[3, 3][..], &[7; 32], &[0], &vector(&[0x13, 1]), &[1, 0], &vector(&extensions)]
+                .concat();
+        let length = u32::try_from(body.len()).unwrap().to_be_bytes();
+        let message = [&[1][..], &length[1..], &body].concat();
+        message.chunks(size).flat_map(|piece| [&[22, 3, 1][..], &vector(piece)].concat()).collect()
+    }
+
+    #[test]
+    fn a_hello_tells_its_name_protocols_and_versions() {
+        let bytes = hello(
+            &[
+                name(b"API.test"),
+                (16, vector(b"\x02h2\x08http/1.1")),
+                (43, vec![4, 3, 4, 3, 3]),
+                (0xaaaa, vec![1]),
+            ],
+            16_000,
+        );
+        let read = read(&bytes).unwrap().unwrap();
+        assert_eq!(read.server_name.unwrap().as_str(), "api.test");
+        assert_eq!(read.protocols, [b"h2".to_vec(), b"http/1.1".to_vec()]);
+        assert_eq!(read.versions, [0x0304, 0x0303]);
+        assert_eq!(read.encryption, HelloEncryption::Plain);
+    }
+
+    #[test]
+    fn what_hides_or_doubles_its_name_is_seen() {
+        let error = |extensions: &[(u16, Vec<u8>)]| read(&hello(extensions, 16_000)).unwrap_err();
+        assert_eq!(error(&[name(b"a.test"), name(b"b.test")]), HelloError::Twice);
+        let two = vector(&[&[0][..], &vector(b"a.test"), &[0], &vector(b"b.test")].concat());
+        assert_eq!(error(&[(0, two)]), HelloError::Names);
+        for host in [&b"10.0.0.1"[..], b"a\0.test", b"a.test.", b"", b"a_b.test"] {
+            assert!(matches!(error(&[name(host)]), HelloError::Name(_)));
+        }
+        assert_eq!(error(&[(43, vec![2, 3, 2])]), HelloError::Version);
+        assert_eq!(error(&[(16, vec![0, 9, 2])]), HelloError::Malformed);
+        let hidden =
+            read(&hello(&[name(b"a.test"), (0xfe0d, vec![0; 8])], 16_000)).unwrap().unwrap();
+        assert_eq!(hidden.encryption, HelloEncryption::Encrypted);
+        assert_eq!(read(&hello(&[], 16_000)).unwrap().unwrap().server_name, None);
+    }
+
+    #[test]
+    fn what_is_not_a_hello_is_not_tls() {
+        for bytes in [
+            &b"GET / HTTP/1.1"[..],
+            b"SSH-2.0-x",
+            b"\x80\x2e\x01\x03\x01",
+            b"\x16\x03\x01\x00\x04\x02\0\0\0",
+            b"\x15\x03\x03",
+        ] {
+            assert_eq!(read(bytes), Err(HelloError::NotTls), "{}", bytes.escape_ascii());
+        }
+        assert_eq!(read(b"\x16\x03\x01\0\0"), Err(HelloError::Malformed));
+        assert_eq!(read(b"\x16\x03\x01\0\x04\x01\x01\0\0"), Err(HelloError::TooLong));
+        let endless = hello(&[(0xaaaa, vec![0; 9000])], 1);
+        assert_eq!(read(&endless[..HELLO_LIMIT]), Err(HelloError::TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn a_hello_is_the_same_in_any_records_and_pieces(size in 1_usize..200, cut in any::<usize>()) {
+            let extensions = [name(b"api.test"), (16, vector(b"\x02h2")), (0xfe0d, vec![1])];
+            let bytes = hello(&extensions, size);
+            prop_assert_eq!(read(&bytes), read(&hello(&extensions, 16_000)));
+            prop_assert_eq!(read(&bytes[..cut % bytes.len()]), Ok(None));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(
+            at in any::<usize>(),
+            value in any::<u8>(),
+            rest in proptest::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let mut bytes = [hello(&[name(b"api.test"), (43, vec![2, 3, 4])], 50), rest.clone()].concat();
+            let at = at % bytes.len();
+            bytes[at] = value;
+            let _ = read(&bytes);
+            let _ = read(&rest);
+        }
+    }
+}

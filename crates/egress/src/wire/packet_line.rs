@@ -58,3 +58,44 @@ pub fn write(line: &[u8], out: &mut Vec<u8>) -> Result<(), PacketError> {
     out.extend_from_slice(line);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_git_writes_them() {
+        assert_eq!(read(b"0009done\n0000"), Ok(Some((Packet::Line(b"done\n"), 9))));
+        assert_eq!(read(b"0000"), Ok(Some((Packet::Flush, 4))));
+        assert_eq!(read(b"0001"), Ok(Some((Packet::Delimiter, 4))));
+        assert_eq!(read(b"0002"), Ok(Some((Packet::ResponseEnd, 4))));
+        assert_eq!(read(b"0004"), Ok(Some((Packet::Line(b""), 4))));
+        assert_eq!(read(b"0003"), Err(PacketError::Length));
+        assert_eq!(read(b"fff1"), Err(PacketError::TooLong));
+        for bytes in [&b"000A"[..], b"0x04", b"+004", b" 004", b"PACK", b"z"] {
+            assert_eq!(read(bytes), Err(PacketError::Digits));
+        }
+        assert_eq!(write(&[0; LINE_LIMIT], &mut Vec::new()), Err(PacketError::TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read_in_any_pieces(line in proptest::collection::vec(any::<u8>(), 0..300), rest: u8) {
+            let mut written = Vec::new();
+            write(&line, &mut written).unwrap();
+            let length = written.len();
+            written.push(rest);
+            prop_assert_eq!(read(&written), Ok(Some((Packet::Line(&line), length))));
+            for end in 0..length {
+                prop_assert_eq!(read(&written[..end]), Ok(None));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..20)) {
+            let _ = read(&bytes);
+        }
+    }
+}

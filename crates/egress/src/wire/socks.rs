@@ -157,3 +157,99 @@ pub const fn reply(code: Reply) -> [u8; 10] {
     };
     [5, code, 0, 1, 0, 0, 0, 0, 0, 0]
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn named(name: &[u8], port: u16) -> Vec<u8> {
+        let length = u8::try_from(name.len()).unwrap();
+        [&[5, 1, 0, 3, length], name, &port.to_be_bytes()].concat()
+    }
+
+    #[test]
+    fn a_program_greets_without_a_password() {
+        assert_eq!(greeting(&[5, 1, 0]), Ok(Some((Greeting::WithoutPassword, 3))));
+        assert_eq!(greeting(&[5, 2, 2, 0, 9]), Ok(Some((Greeting::WithoutPassword, 4))));
+        assert_eq!(greeting(&[5, 1, 2]), Ok(Some((Greeting::OnlyWithPassword, 3))));
+        assert_eq!(greeting(&[5, 0]), Err(SocksError::NoMethods));
+        assert_eq!(greeting(&[4, 1]), Err(SocksError::Version));
+        assert_eq!(greeting(b"GET"), Err(SocksError::Version));
+    }
+
+    #[test]
+    fn a_request_names_a_host_or_an_address() {
+        let place = |bytes: &[u8]| request(bytes).unwrap().unwrap().0;
+        let name = |name: &str| Destination::Name(target::authority(name.as_bytes()).unwrap());
+        assert_eq!(place(&named(b"a.Test", 443)), name("a.test:443"));
+        assert_eq!(place(&named(b"abc", 80)), name("abc:80"));
+        assert_eq!(place(&named(b"abcde.test.test", 80)), name("abcde.test.test:80"));
+        assert_eq!(
+            place(&[5, 1, 0, 1, 1, 2, 3, 4, 0, 80]),
+            Destination::Address("1.2.3.4:80".parse().unwrap())
+        );
+        let v6 = [&[5, 1, 0, 4][..], &[0; 15], &[1, 0, 80]].concat();
+        assert_eq!(place(&v6), Destination::Address("[::1]:80".parse().unwrap()));
+    }
+
+    #[test]
+    fn what_is_not_one_connection_to_one_host_is_refused() {
+        let refused = |bytes: &[u8]| request(bytes).unwrap_err();
+        for name in [
+            &b"attacker.test\0.google.com"[..],
+            b"a\r\n.test",
+            b"a b.test",
+            b"a@b.test",
+            b"a#.test",
+            b"\xc3\xa4.test",
+            b"127.0.0.1",
+            b"0x7f.1",
+            b"a.test.",
+            b"",
+            b"xn--a.test",
+            &[b'a'; 255],
+        ] {
+            let error = refused(&named(name, 443));
+            assert_eq!(error.reply(), Some(Reply::NotAllowed), "{error}");
+        }
+        assert_eq!(
+            refused(&[5, 2, 0, 1, 1, 2, 3, 4, 0, 80]).reply(),
+            Some(Reply::CommandNotSupported)
+        );
+        assert_eq!(
+            refused(&[5, 3, 0, 1, 1, 2, 3, 4, 0, 80]).reply(),
+            Some(Reply::CommandNotSupported)
+        );
+        assert_eq!(refused(&[5, 9]), SocksError::Command);
+        assert_eq!(refused(&[5, 1, 1]), SocksError::Reserved);
+        assert_eq!(refused(&[5, 1, 0, 2]), SocksError::AddressKind);
+        assert_eq!(refused(&[5, 1, 0, 1, 1, 2, 3, 4, 0, 0]), SocksError::Port);
+        assert_eq!(reply(Reply::NotAllowed), [5, 2, 0, 1, 0, 0, 0, 0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_the_same_in_any_pieces(
+            start in prop_oneof![Just(vec![5, 1, 0, 3]), Just(vec![5, 1, 0, 1]), Just(vec![5, 2, 0]), Just(vec![])],
+            rest in proptest::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let bytes = [start, rest].concat();
+            let whole = request(&bytes);
+            for end in 0..bytes.len() {
+                match request(&bytes[..end]) {
+                    Ok(None) => {}
+                    other => prop_assert_eq!(&other, &whole),
+                }
+            }
+            let whole = greeting(&bytes);
+            for end in 0..bytes.len() {
+                match greeting(&bytes[..end]) {
+                    Ok(None) => {}
+                    other => prop_assert_eq!(&other, &whole),
+                }
+            }
+        }
+    }
+}

@@ -84,6 +84,8 @@ pub enum TargetError {
     Byte(u8),
     #[error("the target has a `%` without two hexadecimal digits")]
     Percent,
+    #[error("the path has an encoded control character")]
+    Control,
     #[error("the path is encoded twice")]
     EncodedTwice,
     #[error("the path has a `;`, which servers read differently")]
@@ -175,8 +177,9 @@ impl PathAndQuery {
             Some((path, _)) => (path, Some(path.len() + 1)),
             None => (text, None),
         };
-        unambiguous(path)?;
-        Ok(Self { path: path.parse()?, written: text.to_owned(), query_at })
+        let path: RequestPath = path.parse()?;
+        unambiguous(&path.to_string())?;
+        Ok(Self { path, written: text.to_owned(), query_at })
     }
 
     /// Path and query as they were written. This is what is sent.
@@ -297,19 +300,200 @@ fn plain(bytes: &[u8]) -> Result<&str, TargetError> {
     std::str::from_utf8(bytes).map_err(|_| TargetError::Form)
 }
 
-/// What [`RequestPath`] does not look for: path parameters, encoded control characters, and encodings of encodings.
+/// What [`RequestPath`] does not look for, in what it read: parameters, encoded control characters, and encodings of encodings.
 fn unambiguous(path: &str) -> Result<(), TargetError> {
     if path.contains(';') {
         return Err(TargetError::Parameters);
     }
-    for rest in path.split('%').skip(1) {
-        match rest.as_bytes() {
-            [b'0' | b'1', ..] | [b'7', b'f' | b'F', ..] => return Err(TargetError::Byte(b'%')),
-            [b'3', b'b' | b'B', ..] => return Err(TargetError::Parameters),
-            [..] => {}
-        }
+    let is_control =
+        |rest: &str| matches!(rest.as_bytes(), [b'0' | b'1', ..] | [b'7', b'f' | b'F', ..]);
+    if path.split('%').skip(1).any(is_control) {
+        return Err(TargetError::Control);
     }
     let is_hex = |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
     let twice = |(at, found): (usize, &str)| path.get(at + found.len()..).is_some_and(is_hex);
     if path.match_indices("%25").any(twice) { Err(TargetError::EncodedTwice) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_host_is_one_canonical_name_or_nothing() {
+        let told = |bytes: &[u8]| match host(bytes) {
+            Ok(name) => format!("{:?}: {name}", bytes.escape_ascii().to_string()),
+            Err(error) => format!("{:?}: refused, {error}", bytes.escape_ascii().to_string()),
+        };
+        let long =
+            [b"a".repeat(60), b"b".repeat(60), b"c".repeat(60), b"d".repeat(60), b"e".repeat(20)]
+                .join(&b'.');
+        let hosts: [&[u8]; 46] = [
+            b"example.com",
+            b"EXAMPLE.com",
+            b"localhost",
+            b"r3---sn-x.example.com",
+            b"xn--bcher-kva.example",
+            b"",
+            b".",
+            b"example.com.",
+            b"a..b",
+            b"-a.example",
+            b"a\0.google.com",
+            b"attacker.test\0.google.com",
+            b"a\r\n.example",
+            b"a b.example",
+            b"user@example.com",
+            b"example.com#x",
+            b"example.com/x",
+            b"b\xc3\xbccher.example",
+            "\u{430}pple.com".as_bytes(),
+            b"xn--pple-43d.xn--",
+            b"xn--a.example",
+            b"xn--abc-.example",
+            b"xn--\xff.example",
+            b"XN--BCHER-KVA.example",
+            b"ex%61mple.com",
+            b"ex_ample.com",
+            b"*.example.com",
+            b"10.0.0.1",
+            b"8.8.8.8",
+            b"127.1",
+            b"0177.1",
+            b"0x7f.1",
+            b"0X7F000001",
+            b"2130706433",
+            b"1.2.3.0x4",
+            b"::1",
+            b"[::1]",
+            b"[::ffff:10.0.0.1]",
+            b"[fe80::1%25eth0]",
+            b"fe80::1%eth0",
+            b"[v1.x]",
+            b"example.com:80",
+            b"a:b:c",
+            b"[",
+            b"metadata.google.internal",
+            &long,
+        ];
+        insta::assert_snapshot!(hosts.map(told).join("\n"));
+    }
+
+    #[test]
+    fn a_tunnel_names_a_host_and_a_port() {
+        for (text, error) in [
+            ("a.test", TargetError::NoPort),
+            ("a.test:", TargetError::Port),
+            ("a.test:0", TargetError::Port),
+            ("a.test:0443", TargetError::Port),
+            ("a.test:+443", TargetError::Port),
+            ("a.test:65536", TargetError::Port),
+            ("a.test:https", TargetError::Port),
+            ("a.test:443 ", TargetError::Port),
+            (":443", TargetError::EmptyHost),
+            ("user:password@a.test:443", TargetError::UserInformation),
+            ("[::1]:443", TargetError::Address(Some(Ipv6Addr::LOCALHOST.into()))),
+            ("127.0.0.1:443", TargetError::Address(Some([127, 0, 0, 1].into()))),
+            ("127.1:443", TargetError::Address(None)),
+            ("a.test:443:443", TargetError::HostByte(b':')),
+        ] {
+            assert_eq!(authority(text.as_bytes()), Err(error), "{text}");
+        }
+        assert_eq!(authority(b"A.test:8443").unwrap().to_string(), "a.test:8443");
+    }
+
+    #[test]
+    fn a_path_is_kept_as_written_and_judged_as_read() {
+        let read = |text: &str| text.parse::<PathAndQuery>();
+        let path = read("/%61b/@scope%2fname?x=%252e;&y=/../").unwrap();
+        assert_eq!(path.as_str(), "/%61b/@scope%2fname?x=%252e;&y=/../");
+        assert_eq!(path.path().to_string(), "/ab/@scope/name");
+        assert_eq!(path.written_path(), "/%61b/@scope%2fname");
+        assert_eq!(path.query(), Some("x=%252e;&y=/../"));
+        assert_eq!(read("/").unwrap().query(), None);
+        assert_eq!(read("/?").unwrap().query(), Some(""));
+        for text in [
+            "",
+            "a",
+            "?x",
+            "//",
+            "/a//b",
+            "/a/..",
+            "/./a",
+            "/%2e%2e/",
+            "/a/..;/b",
+            "/a%3Bb",
+            "/%252e",
+            "/%25%32e",
+            "/%5c",
+            "/a b",
+            "/a%0d%0aX",
+            "/%7f",
+            "/\u{e4}",
+            "/a?b#c",
+            "/a?\u{7f}",
+            "/a?%",
+            "/a?%4",
+            "/\"",
+            "/a|b\\",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        assert!(read(&format!("/{}", "a".repeat(TARGET_LIMIT))).is_err());
+    }
+
+    #[test]
+    fn a_proxy_is_asked_for_http_only() {
+        let (place, path) = absolute(b"HTTP://A.test/?x").unwrap();
+        assert_eq!((place.to_string().as_str(), path.as_str()), ("a.test:80", "/?x"));
+        assert_eq!(absolute(b"http://a.test:8080").unwrap().1.as_str(), "/");
+        for text in [
+            "https://a.test/",
+            "ftp://a.test/",
+            "http:/a.test/",
+            "http:///",
+            "http://a.test#x",
+            "http://a@b.test/",
+            "http://a.test\\@b.test/",
+            "http://[::1]/",
+            "http://a.test:/",
+            "http://a.test?x",
+            "http://a.test//",
+        ] {
+            assert!(absolute(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_canonical_target_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = absolute(&bytes);
+            let _ = PathAndQuery::read(&bytes);
+            if let Ok(name) = host(&bytes) {
+                prop_assert_eq!(host(name.as_str().as_bytes()), Ok(name));
+            }
+        }
+
+        #[test]
+        fn a_target_is_the_same_when_it_is_read_again(text in "[a-zA-Z0-9.-]{1,20}(:[0-9]{1,5})?") {
+            if let Ok(place) = authority(text.as_bytes()) {
+                prop_assert_eq!(authority(place.to_string().as_bytes()), Ok(place));
+            }
+        }
+
+        #[test]
+        fn a_path_has_no_dot_segments_however_often_it_is_decoded(text in "/[a%25eEfF./]{0,16}") {
+            if let Ok(path) = text.parse::<PathAndQuery>() {
+                let once = path.path().to_string();
+                prop_assert!(!once.split('/').any(|segment| segment == ".." || segment == "."));
+                if let Ok(twice) = once.parse::<RequestPath>() {
+                    prop_assert_eq!(twice.to_string(), once);
+                } else {
+                    return Err(TestCaseError::fail(once));
+                }
+            }
+        }
+    }
 }

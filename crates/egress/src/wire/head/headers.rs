@@ -20,13 +20,12 @@ const HOP_BY_HOP: [&str; 9] = [
 ];
 
 /// Headers that stand at most once, because two of them could be read as either.
-const SINGLE: [&str; 10] = [
+const SINGLE: [&str; 9] = [
     "authorization",
     "content-encoding",
     "content-type",
     "expect",
     "git-protocol",
-    "host",
     "sec-websocket-key",
     "sec-websocket-version",
     "upgrade",
@@ -148,6 +147,9 @@ impl Headers {
             if likeness.is_some_and(|name| !header.name.eq_ignore_ascii_case(name)) {
                 return Err(HeadError::Lookalike(header.name.clone()));
             }
+        }
+        if self.all("host").nth(1).is_some() {
+            return Err(HeadError::TwoHosts);
         }
         if let Some(name) = SINGLE.into_iter().find(|name| self.all(name).nth(1).is_some()) {
             return Err(HeadError::Twice(name));

@@ -99,6 +99,8 @@ pub enum HeadError {
     Twice(&'static str),
     #[error("the header `{0}` could be taken for another by some servers")]
     Lookalike(String),
+    #[error("there is more than one Host header")]
+    TwoHosts,
     #[error("there is no Host header")]
     NoHost,
     #[error("the Host header is unusable: {0}")]
@@ -133,11 +135,9 @@ impl HeadError {
             Self::TooLong | Self::TooManyHeaders => (431, RefusalCode::Limit),
             Self::Version | Self::Http2 => (505, RefusalCode::Unsupported),
             Self::Trace => (405, RefusalCode::Unsupported),
-            Self::Method(_) | Self::TransferCoding | Self::Upgrade => {
-                (501, RefusalCode::Unsupported)
-            }
+            Self::Method(_) | Self::Upgrade => (501, RefusalCode::Unsupported),
             Self::Expectation => (417, RefusalCode::Unsupported),
-            Self::HostDisagrees => (421, RefusalCode::Mismatch),
+            Self::HostDisagrees | Self::TwoHosts => (421, RefusalCode::Mismatch),
             Self::Target(TargetError::Address(_)) | Self::Host(TargetError::Address(_)) => {
                 (403, RefusalCode::Address)
             }
@@ -159,6 +159,7 @@ impl HeadError {
             | Self::Host(_)
             | Self::Length
             | Self::TwoLengths
+            | Self::TransferCoding
             | Self::LengthAndChunks
             | Self::Nominated(_)
             | Self::WebSocket
