@@ -14,9 +14,11 @@
 //! | [`address`] | which addresses may be dialled |
 //! | [`ask`] | what the two processes say to each other |
 //! | [`trust`] | the authority that a sandbox believes, certificates in the names of hosts, and what programs inside need |
+//! | [`git`] | what a push does, before it is done |
 //! | [`wire`] | strict readers of hostile bytes |
 
 pub mod address;
 pub mod ask;
 pub mod trust;
+pub mod git;
 pub mod wire;

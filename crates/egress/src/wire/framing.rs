@@ -3,7 +3,7 @@
 //! A request has a length, or chunks, or nothing. An answer may also go on until the connection closes. Chunks are read and
 //! written again, never copied through: what the other side calls the end is what we called the end.
 
-use super::head::{HeadError, Headers, ResponseHead};
+use super::head::{HeadError, Headers, ResponseHead, Version};
 
 /// The longest line of a chunk: its size, and in an answer its extensions.
 pub const CHUNK_LINE_LIMIT: usize = 1024;
@@ -48,6 +48,10 @@ pub fn of_request(headers: &Headers) -> Result<BodyLength, HeadError> {
 /// How long the body of an answer is.
 pub fn of_response(head: &ResponseHead, to: AnswerTo) -> Result<BodyLength, HeadError> {
     let length = declared(&head.headers, |coding| coding.eq_ignore_ascii_case(b"chunked"))?;
+    // HTTP/1.0 has no chunks; whoever says so is read differently by everybody.
+    if head.version == Version::Http10 && length == Some(BodyLength::Chunked) {
+        return Err(HeadError::TransferCoding);
+    }
     let bodiless = matches!(head.status, 100..=199 | 204 | 304);
     match to {
         AnswerTo::Head => Ok(BodyLength::Nothing),
@@ -361,6 +365,8 @@ mod tests {
             length("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n", AnswerTo::Other),
             Ok(BodyLength::Chunked)
         );
+        let old = "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(length(old, AnswerTo::Other), Err(HeadError::TransferCoding));
         let both = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n";
         assert_eq!(length(both, AnswerTo::Other), Err(HeadError::LengthAndChunks));
         let two = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n";

@@ -77,7 +77,7 @@ mod tests {
         for bytes in [&b"000A"[..], b"0x04", b"+004", b" 004", b"PACK", b"z"] {
             assert_eq!(read(bytes), Err(PacketError::Digits));
         }
-        assert_eq!(write(&[0; LINE_LIMIT], &mut Vec::new()), Err(PacketError::TooLong));
+        assert_eq!(write(&vec![0; LINE_LIMIT], &mut Vec::new()), Err(PacketError::TooLong));
     }
 
     proptest! {

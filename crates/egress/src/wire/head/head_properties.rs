@@ -46,7 +46,10 @@ fn head_text() -> impl Strategy<Value = Vec<u8>> {
             if host {
                 text.push_str("Host: a.test\r\n");
             }
-            lines.iter().for_each(|(line, end)| text.push_str(&format!("{line}{end}")));
+            for (line, end) in lines {
+                text.push_str(&line);
+                text.push_str(end);
+            }
             text.push_str("\r\n");
             text.into_bytes()
         },
@@ -85,7 +88,7 @@ fn httparse_agrees(bytes: &[u8], head: &RequestHead) -> Result<(), TestCaseError
             prop_assert_eq!(other.path.map(str::to_ascii_lowercase), Some(place.to_string()));
         }
         RequestTarget::Absolute(_, path) => {
-            prop_assert!(other.path.unwrap().ends_with(path.as_str()))
+            prop_assert!(other.path.unwrap().ends_with(path.as_str()));
         }
     }
     Ok(())
