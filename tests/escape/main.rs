@@ -8,6 +8,7 @@
 //!  files       archives and links that lead elsewhere, while the host reads and writes
 //!  leftovers   what one sandbox leaves for the next; images that were tampered with
 //!  toolchains  what one user of the host hides from another
+//!  watches     seeing by inotify and by locks what the host and neighbours do
 //!  faults      killed first processes and launchers; what outlives whom
 //! ```
 //!
@@ -33,3 +34,4 @@ mod sights;
 mod stage;
 mod table;
 mod toolchains;
+mod watches;

@@ -22,7 +22,10 @@ use crate::{
     failure::{Step, refused},
     idmap::Maps,
     line::{self, Word},
-    mounts::{binds, furniture, root},
+    mounts::{
+        binds::{self, Nothing},
+        furniture, root,
+    },
     standby::{Nursery, OWNERS, Power, Standby},
     users,
 };
@@ -39,6 +42,7 @@ pub(crate) struct Launcher {
     nursery: Nursery,
     standbys: VecDeque<Standby>,
     maps: Maps,
+    nothing: Option<Nothing>,
 }
 
 /// A sandbox whose first process is at work. Dropped, it leaves nothing.
@@ -65,7 +69,7 @@ pub(crate) enum Progress {
 
 impl Launcher {
     pub(crate) fn new(nursery: Nursery) -> Self {
-        Self { nursery, standbys: VecDeque::new(), maps: Maps::default() }
+        Self { nursery, standbys: VecDeque::new(), maps: Maps::default(), nothing: None }
     }
 
     /// Whether another standby is wanted.
@@ -124,8 +128,13 @@ impl Launcher {
         let mut trees = vec![listener];
         if let Users::Range { base } = launch.users {
             trees.push(root::mapped(launch, base, &mut self.maps)?);
+            let nothing = match self.nothing.take() {
+                Some(nothing) => nothing,
+                None => Nothing::make()?,
+            };
+            let nothing = self.nothing.insert(nothing);
             for bind in &launch.binds {
-                trees.push(binds::shallow(bind)?);
+                trees.push(binds::shallow(bind, nothing)?);
             }
         }
         let descriptors: Vec<BorrowedFd<'_>> = trees.iter().map(AsFd::as_fd).collect();

@@ -12,6 +12,7 @@
 //! | [`sockets`] | ways out over the network, and to sockets of the host |
 //! | [`storms`] | using up what others need, too |
 //! | [`privileges`] | becoming more than one is |
+//! | [`watches`] | watching others at a file, and telling them something by a lock |
 
 mod calls;
 mod outcome;
@@ -22,6 +23,7 @@ mod privileges;
 mod raw;
 mod sockets;
 mod storms;
+mod watches;
 
 pub use outcome::Outcome;
 
@@ -46,6 +48,7 @@ fn named(words: &[&str]) -> Attempt {
         sockets::attempt,
         storms::attempt,
         privileges::attempt,
+        watches::attempt,
     ];
     for room in rooms {
         if let Some(outcome) = room(words) {

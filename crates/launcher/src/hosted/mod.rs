@@ -47,7 +47,10 @@ use crate::{
     idmap::Maps,
     launch,
     line::{self, Word},
-    mounts::{binds, root},
+    mounts::{
+        binds::{self, Nothing},
+        root,
+    },
     seccomp::Filters,
     standby::{self, OWNERS, Power},
     syscalls::{self, Side},
@@ -96,7 +99,9 @@ fn make(hosted: &Hosted, guest: OwnedFd) -> Result<(Answer, OwnedFd), Failure> {
     let (control, listener) = Control::listen(&plan.control)?;
     let mut maps = Maps::default();
     let root = root::mapped(plan, base, &mut maps)?;
-    let binds = plan.binds.iter().map(binds::shallow).collect::<Result<Vec<_>, _>>()?;
+    let nothing = Nothing::make()?;
+    let shown = plan.binds.iter().map(|bind| binds::shallow(bind, &nothing));
+    let binds = shown.collect::<Result<Vec<_>, _>>()?;
     let home = Home::of_this_host(base)?;
     let (ours, theirs) = line::open().step("make a line")?;
     let filters = Filters::compile();
@@ -107,7 +112,7 @@ fn make(hosted: &Hosted, guest: OwnedFd) -> Result<(Answer, OwnedFd), Failure> {
             keeper::live(&theirs, newcomer)
         }
     };
-    drop((theirs, listener, home, root, binds));
+    drop((theirs, listener, home, root, binds, nothing));
     let made = (|| {
         let started = standby::started(pid)?;
         prepare(pid, base, plan)?;

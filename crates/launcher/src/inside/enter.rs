@@ -57,7 +57,7 @@ pub(super) fn enter(
             Users::Range { .. } => {
                 trees.next().ok_or_else(|| refused("read the plan", "no bind"))?
             }
-            Users::Single => binds::plain(bind)?,
+            Users::Single => binds::plain(bind, &binds::Nothing::make()?)?,
         };
         binds::place(root.as_fd(), bind, &tree)?;
     }

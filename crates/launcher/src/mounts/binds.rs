@@ -1,15 +1,19 @@
 //! Directories and files of the host, read-only inside.
+//!
+//! A directory is shown through an overlay of each sandbox's own: with its own inodes, so that a watch or a lock that is
+//! set inside ends at the sandbox, and with a source that tells nothing of where things lie on the host. The contents are the
+//! host's, and are kept in memory once. Files, and directories that the kernel makes no overlay of, are shown as they are.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use launcher::plan::{Bind, Failure};
 use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, openat},
+    fs::{CWD, FileType, Mode, OFlags, fstat, mkdirat, open, openat},
     io::Errno,
-    mount::{OpenTreeFlags, open_tree},
+    mount::{MountAttrFlags, OpenTreeFlags, open_tree},
 };
 
-use super::{attach, find};
+use super::{Setting, attach, detached, find};
 use crate::{
     failure::{Step, refused},
     syscalls::{MountAttributes, mount_setattr},
@@ -19,11 +23,26 @@ const STEP: &str = "bind a directory of the host";
 
 const HARMLESS: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 
+/// An empty directory: an overlay that nobody can write to must be of two.
+#[derive(Debug)]
+pub(crate) struct Nothing(OwnedFd);
+
+impl Nothing {
+    pub(crate) fn make() -> Result<Self, Failure> {
+        let settings = [Setting::Text("nr_inodes", "1"), Setting::Text("mode", "755")];
+        let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NODEV;
+        detached("tmpfs", &settings, attributes).step(STEP).map(Self)
+    }
+}
+
 /// Made by the host's root. What is mounted below stays outside.
 ///
 /// Nothing is mapped: the host's files are nobody's inside, so that root inside can read what everybody may read and no
 /// more, and cannot take a lease on a file that the host is about to use.
-pub(crate) fn shallow(bind: &Bind) -> Result<OwnedFd, Failure> {
+pub(crate) fn shallow(bind: &Bind, nothing: &Nothing) -> Result<OwnedFd, Failure> {
+    if let Some(tree) = with_inodes_of_its_own(bind, nothing, &[])? {
+        return Ok(tree);
+    }
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let tree = open_tree(CWD, &*bind.from, flags).step_on(STEP, &bind.from)?;
     let change = MountAttributes { set: HARMLESS, idmap: None, recursive: false };
@@ -31,8 +50,12 @@ pub(crate) fn shallow(bind: &Bind) -> Result<OwnedFd, Failure> {
     Ok(tree)
 }
 
-/// Made by the sandbox's own first process. The kernel lets it take a tree only with all that is mounted below.
-pub(crate) fn plain(bind: &Bind) -> Result<OwnedFd, Failure> {
+/// Made by the sandbox's own first process. Where something is mounted below, the kernel makes no overlay for it, and lets
+/// it take a tree only with all that is there.
+pub(crate) fn plain(bind: &Bind, nothing: &Nothing) -> Result<OwnedFd, Failure> {
+    if let Some(tree) = with_inodes_of_its_own(bind, nothing, &[Setting::Flag("userxattr")])? {
+        return Ok(tree);
+    }
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
@@ -40,6 +63,34 @@ pub(crate) fn plain(bind: &Bind) -> Result<OwnedFd, Failure> {
     let change = MountAttributes { set: HARMLESS, idmap: None, recursive: true };
     mount_setattr(tree.as_fd(), &change).step_on(STEP, &bind.from)?;
     Ok(tree)
+}
+
+/// `None` for what is no directory, and for one that the kernel makes no overlay of: one on two overlays already, or on a
+/// file system that cannot be below one.
+fn with_inodes_of_its_own(
+    bind: &Bind,
+    nothing: &Nothing,
+    more: &[Setting<'_>],
+) -> Result<Option<OwnedFd>, Failure> {
+    let from = open(&*bind.from, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let from = from.step_on(STEP, &bind.from)?;
+    let kind = FileType::from_raw_mode(fstat(&from).step_on(STEP, &bind.from)?.st_mode);
+    if kind != FileType::Directory {
+        return Ok(None);
+    }
+    // By descriptor: the options of a mount can be read inside, and the host's paths are not for there.
+    let layers = [&from, &nothing.0].map(|layer| format!("/proc/self/fd/{}", layer.as_raw_fd()));
+    let mut settings: Vec<_> =
+        layers.iter().map(|layer| Setting::Text("lowerdir+", layer)).collect();
+    settings.extend(more);
+    let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV;
+    match detached("overlay", &settings, attributes) {
+        Ok(tree) => Ok(Some(tree)),
+        Err(Errno::INVAL) => Ok(None),
+        Err(error) => Err(error).step_on(STEP, &bind.from),
+    }
 }
 
 /// Attaches a bind below the new root, and makes the place when only its parent exists.
