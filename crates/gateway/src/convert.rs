@@ -76,6 +76,7 @@ pub(crate) fn listed(listed: inner::Listed) -> sandbox::Sandbox {
             lifetime_seconds: lifetime.as_secs(),
         },
         created_at_millis: listed.created_at_millis,
+        died: listed.died,
     }
 }
 

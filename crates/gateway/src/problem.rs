@@ -97,6 +97,9 @@ pub(crate) fn problem(error: SandboxError) -> Problem {
             Code::ProgramMissing,
             "check its name, or take an image that has it; `sh -c 'command -v NAME'` looks for one",
         ),
+        SandboxError::Directory { .. } => {
+            (Code::Path, "name one that exists and that its user may enter, or leave it out")
+        }
         SandboxError::Unsupported { .. } => {
             (Code::Unsupported, "`lamp doctor` says what this computer can do")
         }
@@ -117,6 +120,7 @@ pub(crate) fn problem(error: SandboxError) -> Problem {
         | SandboxError::Hook { .. }
         | SandboxError::Source { .. }
         | SandboxError::ProgramMissing { .. }
+        | SandboxError::Directory { .. }
         | SandboxError::Unsupported { .. }
         | SandboxError::Busy { .. }
         | SandboxError::Lost { .. } => None,

@@ -116,7 +116,8 @@ impl Body {
     }
 
     /// Whether it runs, asked of the kernel now: the task that reads the link may learn of an end later than somebody who
-    /// wants to use it. A dying process closes its sockets first, and its own end is told last.
+    /// wants to use it. A dying process closes its sockets first, and its own end is told last. That we have hung up ourselves
+    /// says nothing.
     pub(crate) fn is_alive(&self) -> bool {
         let mut signs = [
             PollFd::from_borrowed_fd(self.link.socket(), PollFlags::RDHUP),
@@ -124,8 +125,7 @@ impl Body {
         ];
         let at_once = Timespec::default();
         // An interrupted or refused look says nothing either way; using it then tells.
-        let none = matches!(poll(&mut signs, Some(&at_once)), Ok(0) | Err(_));
-        none && self.link.lost().is_none()
+        matches!(poll(&mut signs, Some(&at_once)), Ok(0) | Err(_))
     }
 
     /// Ends everything in it. Where the first process dies, the kernel ends all the others.

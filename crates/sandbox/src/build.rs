@@ -226,6 +226,10 @@ impl Inner {
         if !order.script.trim().is_empty() {
             say(news, "running the setup").await;
             let user = self.setup_user();
+            if user == User::Root {
+                let own = [SHELL, "-c", LEND].map(str::to_owned);
+                self.script(body, &own, "/", user, order, news).await?;
+            }
             let script = [SHELL, "-eu", "-c", &order.script].map(str::to_owned);
             self.script(body, &script, directory, user, order, news).await?;
             if user == User::Root {
@@ -308,6 +312,9 @@ impl Inner {
 const GRACE: Duration = Duration::from_secs(30);
 
 const SHELL: &str = "/bin/sh";
+
+/// Programs that run as root refuse a cache that is not root's, and `pip` says so at length. It is given back with the rest.
+const LEND: &str = "mkdir -p /home/lamp/.cache && chown 0:0 /home/lamp/.cache || true";
 
 /// A setup that ran as root made files of root where the agent works.
 const GIVE_BACK: &str = "chown -R -h 1000:1000 /workspace /home/lamp";

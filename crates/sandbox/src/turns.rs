@@ -1,30 +1,35 @@
-//! Whose turn it is: calls that change one sandbox wait for each other.
+//! Whose turn it is: calls that change one thing wait for each other.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use domain::id::SandboxId;
 use tokio::sync::OwnedMutexGuard;
 
-#[derive(Debug, Default)]
-pub(crate) struct Turns {
-    queues: Mutex<BTreeMap<SandboxId, Arc<tokio::sync::Mutex<()>>>>,
+#[derive(Debug)]
+pub(crate) struct Turns<K> {
+    queues: Mutex<BTreeMap<K, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-impl Turns {
+impl<K> Default for Turns<K> {
+    fn default() -> Self {
+        Self { queues: Mutex::default() }
+    }
+}
+
+impl<K: Ord> Turns<K> {
     /// Returns when nobody else changes `id`; they wait until the guard is dropped.
-    pub(crate) async fn take(&self, id: SandboxId) -> OwnedMutexGuard<()> {
+    pub(crate) async fn take(&self, id: K) -> OwnedMutexGuard<()> {
         self.queue(id).lock_owned().await
     }
 
     /// The turn, if nobody else has it.
-    pub(crate) fn take_now(&self, id: SandboxId) -> Option<OwnedMutexGuard<()>> {
+    pub(crate) fn take_now(&self, id: K) -> Option<OwnedMutexGuard<()>> {
         self.queue(id).try_lock_owned().ok()
     }
 
-    fn queue(&self, id: SandboxId) -> Arc<tokio::sync::Mutex<()>> {
+    fn queue(&self, id: K) -> Arc<tokio::sync::Mutex<()>> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         // Queues that nobody stands in are forgotten.
         if queues.len() > FORGET_ABOVE {

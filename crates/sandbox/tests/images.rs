@@ -156,6 +156,24 @@ async fn a_setup_runs_once_after_checkout_and_every_sandbox_stands_on_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cache_is_the_setups_own_while_it_runs_and_the_agents_after() {
+    let world = World::new().await;
+    let provider = &world.provider;
+    let recipe =
+        recipe(Vec::new(), "test -O ~/.cache; mkdir -p ~/.cache/pip; echo x > ~/.cache/pip/x");
+    if !rustix::process::geteuid().is_root() {
+        println!("unsupported: only a server of root has setups that run as root");
+        return world.end().await;
+    }
+    let image = build(provider, &recipe).await.0.unwrap();
+    let built = format!("image:{}", image.key);
+    provider.open(&spec(provider, 1, &built, Vec::new())).await.unwrap();
+    let said = run(provider, 1, "stat -c %u ~/.cache ~/.cache/pip ~/.cache/pip/x").await;
+    assert_eq!(said, (Ended::Exited(0), "1000\n1000\n1000\n".to_owned()));
+    world.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_sandbox_brings_its_own_commit_to_an_image_of_another() {
     let world = World::new().await;
     let provider = &world.provider;

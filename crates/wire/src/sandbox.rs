@@ -112,6 +112,9 @@ pub struct Sandbox {
     pub tier: Tier,
     pub compute: Compute,
     pub created_at_millis: i64,
+    /// Why it ended by itself, until it is opened again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub died: Option<String>,
 }
 
 /// Who pays for it.

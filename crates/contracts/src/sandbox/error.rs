@@ -27,6 +27,8 @@ pub enum SandboxError {
     Hook { hook: String, reason: String },
     #[error("there is no program `{program}` in the image")]
     ProgramMissing { program: String },
+    #[error("the directory `{directory}` in the sandbox cannot be entered: {reason}")]
+    Directory { directory: String, reason: String },
     #[error("this sandbox cannot do that: {reason}")]
     Unsupported { reason: String },
     /// Full, slow, restarting: try again.

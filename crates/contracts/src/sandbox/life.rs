@@ -15,6 +15,8 @@ pub struct Listed {
     pub tier: Tier,
     pub compute: Compute,
     pub created_at_millis: i64,
+    /// Why it ended by itself, until it is opened again.
+    pub died: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

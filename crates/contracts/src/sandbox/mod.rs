@@ -18,6 +18,7 @@ mod exec;
 mod files;
 mod image;
 mod life;
+mod place;
 mod spec;
 
 use std::{collections::BTreeMap, future::Future};
@@ -32,6 +33,7 @@ pub use exec::{
 pub use files::{Entry, EntryKind, FileAsk, Transfer};
 pub use image::{Base, BuildNews, Image, ImageKey, ImageKeyError, Recipe};
 pub use life::{Listed, Reading, State};
+pub use place::{WORKSPACE, directory_names};
 pub use spec::{Checkout, Compute, Hooks, Owner, SandboxName, SandboxNameError, Spec, Use};
 
 pub trait Sandboxes: Send + Sync + 'static {

@@ -18,7 +18,10 @@ mod side;
 mod tell;
 mod verify;
 
-use contracts::{Key, sandbox::SandboxError};
+use contracts::{
+    Key,
+    sandbox::{SandboxError, WORKSPACE, directory_names},
+};
 use domain::{
     agent::AgentName,
     code::RepositoryName,
@@ -165,6 +168,14 @@ impl<'e, H: Hands> Scene<'e, H> {
         first.ok_or_else(|| self.failed(FailureKind::Internal, "the request names no repository"))
     }
 
+    /// Where the first repository is, inside every sandbox of the task.
+    pub(crate) fn checkout(&self) -> Result<String, Trouble> {
+        let all: Vec<_> = self.request.repositories.iter().map(|it| &it.name).collect();
+        let first = directory_names(&all).into_iter().next();
+        let none = || self.failed(FailureKind::Internal, "the request names no repository");
+        Ok(format!("{WORKSPACE}/{}", first.ok_or_else(none)?))
+    }
+
     pub(crate) fn agent(&self) -> &AgentName {
         &self.request.agent
     }
@@ -207,7 +218,8 @@ impl<'e, H: Hands> Scene<'e, H> {
             }
             SandboxError::Image { .. }
             | SandboxError::Hook { .. }
-            | SandboxError::ProgramMissing { .. } => self.failed(FailureKind::SetupFailed, reason),
+            | SandboxError::ProgramMissing { .. }
+            | SandboxError::Directory { .. } => self.failed(FailureKind::SetupFailed, reason),
             SandboxError::Source { .. } => self.failed(FailureKind::ForgeError, reason),
             SandboxError::NotFound { .. }
             | SandboxError::Destroyed { .. }

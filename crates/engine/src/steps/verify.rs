@@ -75,13 +75,10 @@ async fn run_check<H: Hands>(
     key: Key,
     check: &Check,
 ) -> Result<(Ended, String), Trouble> {
-    // Where the first repository is checked out.
-    let repository = scene.repository()?.as_str();
-    let repository = repository.rsplit('/').next().unwrap_or(repository);
     let command = Exec {
         argv: ["/bin/sh", "-c", &check.command].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
-        directory: format!("/workspace/{repository}"),
+        directory: scene.checkout()?,
         user: User::Agent,
         terminal: None,
         limit: check.limit,

@@ -115,30 +115,17 @@ async fn run<S: Sandboxes>(
 /// What an error means when the server is being stopped: it has let go of the sandbox, or ended it.
 fn stopped(error: SandboxError, sandbox: &Listed, name: &CommandName) -> Problem {
     let called = sandbox.name.as_ref().map_or_else(|| sandbox.id.to_string(), ToString::to_string);
-    match error {
-        SandboxError::Busy { .. } => {
-            let goes_on = "the server was stopped; the command goes on in the sandbox";
-            let again = format!(
-                "once `lamp up` runs again, the same `lamp sandbox exec {called}` with `--name {name}` attaches to it"
-            );
-            Problem::new(Code::Stopped, goes_on).with_help(again)
-        }
-        SandboxError::Lost { .. } => {
-            Problem::new(Code::Stopped, "the server was stopped, and ended its sandboxes")
-        }
-        other @ (SandboxError::NotFound { .. }
-        | SandboxError::Destroyed { .. }
-        | SandboxError::Resting { .. }
-        | SandboxError::NameTaken { .. }
-        | SandboxError::TierMissing { .. }
-        | SandboxError::Limit { .. }
-        | SandboxError::Image { .. }
-        | SandboxError::Setup { .. }
-        | SandboxError::Hook { .. }
-        | SandboxError::Source { .. }
-        | SandboxError::ProgramMissing { .. }
-        | SandboxError::Unsupported { .. }) => problem(other),
+    if let SandboxError::Busy { .. } = error {
+        let goes_on = "the server was stopped; the command goes on in the sandbox";
+        let again = format!(
+            "once `lamp up` runs again, the same `lamp sandbox exec {called}` with `--name {name}` attaches to it"
+        );
+        return Problem::new(Code::Stopped, goes_on).with_help(again);
     }
+    if let SandboxError::Lost { .. } = error {
+        return Problem::new(Code::Stopped, "the server was stopped, and ended its sandboxes");
+    }
+    problem(error)
 }
 
 /// What the caller wants to run.

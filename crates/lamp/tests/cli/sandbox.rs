@@ -81,10 +81,14 @@ fn what_cannot_be_is_refused_with_a_remedy_and_leaves_nothing() {
     if !server.has_standard() {
         return;
     }
-    let table: [(&[&str], &str); 6] = [
+    let table: [(&[&str], &str); 7] = [
         (&["run", "--base", "no-such-base", "--", "true"], "no-such-base"),
         (&["run", "--base", "dir:/no/such/place", "--", "true"], "/no/such/place"),
         (&["run", "--memory", "0", "--", "true"], "memory is 0 MiB"),
+        (
+            &["run", "--workdir", "/no/where", "--", "true"],
+            "the directory `/no/where` in the sandbox",
+        ),
         (&["create", "a/b"], "is not a sandbox's name"),
         (&["get", "nobody"], "there is no sandbox `nobody`"),
         (&["exec", "nobody", "--", "true"], "there is no sandbox `nobody`"),
@@ -101,6 +105,23 @@ fn what_cannot_be_is_refused_with_a_remedy_and_leaves_nothing() {
         assert!(ended.err().contains("`lamp doctor`"), "{}", ended.err());
     }
     assert!(server.lamp(&["sandbox", "list"]).out().contains("There are no sandboxes"));
+}
+
+#[test]
+fn why_a_sandbox_ended_by_itself_is_shown() {
+    let server = Server::start();
+    if !server.has_standard() {
+        return;
+    }
+    let made = server.lamp(&["sandbox", "create", "fly", "--lifetime", "1s"]);
+    assert_eq!(made.code(), Some(0), "{}", made.err());
+    let told = (0..1_000).map(|_| server.lamp(&["sandbox", "get", "fly"]).out());
+    let told = told.into_iter().find(|told| told.contains("hibernating")).unwrap();
+    assert!(told.contains("\nended      its lifetime has passed\n"), "{told}");
+    let json = server.lamp(&["sandbox", "get", "fly", "--json"]).out();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["died"], "its lifetime has passed");
+    assert_eq!(server.lamp(&["sandbox", "resume", "fly"]).code(), Some(0));
 }
 
 #[test]

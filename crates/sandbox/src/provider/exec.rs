@@ -31,6 +31,7 @@ impl Inner {
         streams: Streams,
     ) -> Result<Finished, SandboxError> {
         let sandbox = self.get(id)?;
+        let _turn = sandbox.commands.take(name.clone()).await;
         if let Some(answer) = sandbox.lock().answers.get(name) {
             return Ok(answer.clone());
         }
@@ -105,6 +106,10 @@ impl Inner {
                     reason: LinkError::Refused(Refusal::Program { name, errno }).to_string(),
                 },
             },
+            LinkError::Refused(Refusal::Directory { path, errno }) => SandboxError::Directory {
+                directory: path,
+                reason: std::io::Error::from_raw_os_error(errno).to_string(),
+            },
             LinkError::Refused(refusal) => {
                 let reason = LinkError::Refused(refusal).to_string();
                 SandboxError::Unsupported { reason: format!("{reason} ({})", shown(command)) }
@@ -123,7 +128,7 @@ impl Inner {
             LinkError::Closed(reason) => {
                 // The first process has ended, or ends now; why is known when it has.
                 let died = tokio::time::timeout(GRACE, body.death()).await;
-                let told = sandbox.lock().died.clone();
+                let told = sandbox.lock().record.died.clone();
                 let reason = match (died, told) {
                     (Ok(()), Some(told)) => told,
                     (Ok(()), None) => "its first process has ended".to_owned(),

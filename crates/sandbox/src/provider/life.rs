@@ -181,6 +181,11 @@ impl Inner {
     /// Its first process has ended, and perhaps nobody asked for it.
     pub(super) async fn died(self: &Arc<Self>, sandbox: &Sandbox, body: &Arc<Body>) {
         let _turn = self.turns.take(sandbox.id).await;
+        self.note_death(sandbox, body);
+    }
+
+    /// The caller has the turn.
+    pub(super) fn note_death(self: &Arc<Self>, sandbox: &Sandbox, body: &Arc<Body>) {
         {
             let mut entry = sandbox.lock();
             let is_current = entry.body.as_ref().is_some_and(|current| Arc::ptr_eq(current, body));
@@ -195,7 +200,7 @@ impl Inner {
                 None => entry.ending.unwrap_or("its first process was killed").to_owned(),
             };
             tracing::info!(sandbox = %sandbox.id, reason, "a sandbox has ended");
-            entry.died = Some(reason);
+            entry.record.died = Some(reason);
             entry.body = None;
             entry.record.state = State::Resting;
             entry.record.body = None;

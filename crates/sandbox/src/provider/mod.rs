@@ -86,7 +86,7 @@ pub(crate) struct Inner {
     pub(crate) stacks: Stacks,
     known: Mutex<BTreeMap<SandboxId, Arc<Sandbox>>>,
     names: Mutex<BTreeMap<SandboxName, SandboxId>>,
-    turns: Turns,
+    turns: Turns<SandboxId>,
     /// Held shared while something begins to stand on layers, and alone while layers are removed.
     standing: tokio::sync::RwLock<()>,
     work: TaskTracker,
@@ -106,6 +106,8 @@ enum Identity {
 struct Sandbox {
     id: SandboxId,
     entry: Mutex<Entry>,
+    /// Whose turn it is to run the command of a name: whoever asks for it at the same time waits for its answer.
+    commands: Turns<CommandName>,
 }
 
 #[derive(Debug)]
@@ -119,8 +121,6 @@ struct Entry {
     works: bool,
     /// Commands that run now, which keep it from being idle.
     busy: u32,
-    /// Why the last body ended, when nobody asked it to.
-    died: Option<String>,
     /// Why we end it, when it is us.
     ending: Option<&'static str>,
 }
@@ -132,7 +132,7 @@ impl Sandbox {
 
     fn listed(&self) -> Listed {
         let entry = self.lock();
-        let Record { spec, state, created_at, .. } = &entry.record;
+        let Record { spec, state, created_at, died, .. } = &entry.record;
         Listed {
             id: spec.id,
             name: spec.name.clone(),
@@ -143,13 +143,14 @@ impl Sandbox {
             tier: spec.tier,
             compute: spec.compute,
             created_at_millis: created_at.as_millis(),
+            died: died.clone(),
         }
     }
 
     /// What runs, or why nothing does.
     fn body(&self) -> Result<Arc<Body>, SandboxError> {
         let entry = self.lock();
-        match (&entry.body, entry.record.state, &entry.died) {
+        match (&entry.body, entry.record.state, &entry.record.died) {
             (Some(body), _, _) => Ok(Arc::clone(body)),
             (None, _, Some(reason)) => Err(SandboxError::Lost { reason: reason.clone() }),
             (None, State::Resting | State::Open | State::Frozen, None) => {

@@ -42,10 +42,18 @@ impl Inner {
         }
         self.check_limits(spec)?;
         let original = self.get(from)?;
-        let (stack, disk) = {
+        let (stack, disk, tier) = {
             let entry = original.lock();
-            (entry.record.stack.clone(), entry.record.disk.clone())
+            (entry.record.stack.clone(), entry.record.disk.clone(), entry.record.spec.tier)
         };
+        // What its disk holds was made behind walls as strong as these, and may be made for getting through weaker ones.
+        if spec.tier < tier {
+            let reason = format!(
+                "a copy of a sandbox of the tier `{tier}` cannot have the weaker tier `{}`",
+                spec.tier
+            );
+            return Err(SandboxError::Limit { reason });
+        }
         let disk = Disk::CopyOf(disk.parse().map_err(busy)?);
         self.reserve_name(spec)?;
         let booted = self.boot(&stack, spec.tier, &spec.compute, disk).await;
@@ -93,6 +101,7 @@ impl Inner {
             stack,
             body: Some(body.record.clone()),
             answers: std::collections::BTreeMap::new(),
+            died: None,
         };
         let body = Arc::new(body);
         let mut meter = Meter::default();
@@ -125,6 +134,7 @@ impl Inner {
 
     /// Opens it again, if it rests or is frozen. The caller has the turn.
     async fn wake(self: &Arc<Self>, sandbox: &Arc<Sandbox>) -> Result<(), SandboxError> {
+        self.bury_the_dead(sandbox).await?;
         let (state, record) = {
             let entry = sandbox.lock();
             (entry.record.state, entry.record.clone())
@@ -145,7 +155,7 @@ impl Inner {
                     entry.record.ends_at = now + compute.lifetime;
                     entry.record.body = Some(body.record.clone());
                     entry.body = Some(Arc::clone(&body));
-                    entry.died = None;
+                    entry.record.died = None;
                     entry.ending = None;
                     entry.meter.begin(&body.record.name, now);
                     self.records.write(&entry.record)
@@ -158,6 +168,19 @@ impl Inner {
         }
     }
 
+    /// Notes the end of one whose guest is gone, if that was not noticed yet: it is not open, whatever its record says. The
+    /// caller has the turn.
+    async fn bury_the_dead(self: &Arc<Self>, sandbox: &Arc<Sandbox>) -> Result<(), SandboxError> {
+        let body = sandbox.lock().body.clone();
+        let Some(body) = body.filter(|body| !body.is_alive()) else { return Ok(()) };
+        let _ = body.kill();
+        // Nothing else may use its disk before it has ended.
+        let ended = tokio::time::timeout(DEATH, body.death()).await;
+        ended.map_err(|_late| busy("its processes do not end"))?;
+        self.note_death(sandbox, &body);
+        Ok(())
+    }
+
     /// What runs; woken first, where it sleeps (SB8). One that ended by itself is not: whoever opened it is to
     /// know first.
     pub(super) async fn awake(
@@ -166,7 +189,7 @@ impl Inner {
     ) -> Result<Arc<Body>, SandboxError> {
         let sleeps = {
             let entry = sandbox.lock();
-            entry.record.state != State::Open && entry.died.is_none()
+            entry.record.state != State::Open && entry.record.died.is_none()
         };
         if sleeps {
             let (inner, sandbox) = (Arc::clone(self), Arc::clone(sandbox));
@@ -235,9 +258,9 @@ impl Sandbox {
                 sampled_at,
                 works: false,
                 busy: 0,
-                died: None,
                 ending: None,
             }),
+            commands: crate::turns::Turns::default(),
         }
     }
 }

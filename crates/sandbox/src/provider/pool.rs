@@ -80,7 +80,7 @@ impl Pool {
         row.wanted = row.wanted.saturating_add(1).min(self.settings.most_of_a_kind);
         while let Some((member, made_at)) = row.members.pop_front() {
             let is_fresh = now.since(made_at) < OLDEST;
-            if is_fresh && member.body.is_alive() {
+            if is_fresh && member.body.is_alive() && member.body.link.lost().is_none() {
                 return Some(member);
             }
             dead.push(member);

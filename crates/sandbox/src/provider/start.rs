@@ -237,15 +237,13 @@ impl Inner {
                 meter.settle();
                 let ran = record.body.take().is_some();
                 record.state = State::Resting;
+                if ran {
+                    record.died = Some(format!("it ended while no server watched it: {error}"));
+                }
                 if let Err(error) = self.records.write(&record) {
                     tracing::warn!(%error, "a record is not written");
                 }
-                let sandbox = Sandbox::new(record, None, meter);
-                if ran {
-                    sandbox.lock().died =
-                        Some(format!("it ended while no server watched it: {error}"));
-                }
-                sandbox
+                Sandbox::new(record, None, meter)
             }
         }
     }

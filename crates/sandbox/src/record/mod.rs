@@ -37,6 +37,8 @@ pub(crate) struct Record {
     pub(crate) body: Option<BodyRecord>,
     /// Commands that ended before it rested.
     pub(crate) answers: BTreeMap<CommandName, Finished>,
+    /// Why the last body ended, when nobody asked it to.
+    pub(crate) died: Option<String>,
 }
 
 /// What runs, told so that a server that has just started finds it.

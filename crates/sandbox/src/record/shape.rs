@@ -38,6 +38,8 @@ pub(super) struct Shape {
     stack: Stack,
     body: Option<BodyRecord>,
     answers: BTreeMap<String, AnswerShape>,
+    #[serde(default)]
+    died: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -133,6 +135,7 @@ impl Shape {
                 .iter()
                 .map(|(name, answer)| (name.to_string(), AnswerShape::of(answer)))
                 .collect(),
+            died: record.died.clone(),
         }
     }
 
@@ -182,6 +185,7 @@ impl Shape {
             answers: answers
                 .map(|(name, answer)| Ok((CommandName::new(name), answer.finished()?)))
                 .collect::<Result<_, String>>()?,
+            died: self.died,
         })
     }
 }

@@ -4,9 +4,9 @@
 //! files of one commit are written, by the sandbox's own git, within the sandbox's own limits. Modules and large
 //! files that are kept elsewhere (submodules, LFS) are not followed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use contracts::sandbox::Checkout;
+use contracts::sandbox::{Checkout, WORKSPACE, directory_names};
 use domain::code::{BranchName, CommitId, RepositoryName};
 
 /// Where things are, inside.
@@ -20,7 +20,7 @@ pub struct Checkouts {
 
 impl Default for Checkouts {
     fn default() -> Self {
-        Self { workspace: "/workspace".to_owned(), mirrors: "/.lamp/git".to_owned() }
+        Self { workspace: WORKSPACE.to_owned(), mirrors: "/.lamp/git".to_owned() }
     }
 }
 
@@ -60,26 +60,18 @@ pub enum Step {
 }
 
 impl Checkouts {
-    /// Where each repository goes: by its last word, or by its whole name where two would meet.
+    /// Where each repository goes.
     pub fn places(&self, sources: &[Checkout]) -> Vec<Place> {
-        let last =
-            |name: &RepositoryName| name.as_str().rsplit('/').next().unwrap_or_default().to_owned();
-        let mut taken = BTreeSet::new();
-        let mut name = |repository: &RepositoryName| {
-            let short = last(repository);
-            let meets = sources.iter().filter(|other| last(&other.repository) == short).count() > 1;
-            let first = if meets { repository.as_str().replace('/', "-") } else { short };
-            let numbered = (2..).map(|number: u32| format!("{first}-{number}"));
-            let mut choices = std::iter::once(first.clone()).chain(numbered);
-            choices.find(|choice| taken.insert(choice.clone())).unwrap_or_default()
-        };
+        let repositories: Vec<_> = sources.iter().map(|source| &source.repository).collect();
+        let names = directory_names(&repositories);
         sources
             .iter()
+            .zip(names)
             .enumerate()
-            .map(|(number, source)| Place {
+            .map(|(number, (source, name))| Place {
                 repository: source.repository.clone(),
                 commit: source.commit.clone(),
-                directory: format!("{}/{}", self.workspace, name(&source.repository)),
+                directory: format!("{}/{name}", self.workspace),
                 objects: format!("{}/{number}/objects", self.mirrors),
             })
             .collect()

@@ -94,6 +94,25 @@ async fn a_command_that_ended_gives_its_first_answer_to_the_next_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_a_command_while_it_runs_gets_its_answer_and_it_runs_once() {
+    let house = House::new().await;
+    let id = house.open(1).await;
+    let name = CommandName::new("both");
+    let script = "echo x >> ran; while test ! -e go; do sleep 0.05; done; exit 6";
+    let both =
+        async { tokio::join!(house.run_as(id, &name, script), house.run_as(id, &name, script)) };
+    let going = async {
+        // The first runs, and the second has had every chance to.
+        house.says(id, "while test ! -e ran; do sleep 0.05; done; sleep 0.3; touch go").await;
+    };
+    let ((one, two), ()) = tokio::join!(both, going);
+    let (one, two) = (one.unwrap().finished.ending, two.unwrap().finished.ending);
+    assert_eq!((one, two), (Ended::Exited(6), Ended::Exited(6)));
+    assert_eq!(house.says(id, "cat ran").await, "x\n");
+    house.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn commands_of_one_sandbox_are_found_again_side_by_side() {
     let mut house = House::new().await;
     let id = house.open(1).await;

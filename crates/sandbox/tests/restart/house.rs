@@ -119,6 +119,12 @@ impl House {
         listed.into_iter().find(|one| one.id == id).map(|one| one.state)
     }
 
+    /// Why it ended by itself.
+    pub(crate) async fn died(&self, id: SandboxId) -> Option<String> {
+        let listed = self.provider.list().await.unwrap();
+        listed.into_iter().find(|one| one.id == id).and_then(|one| one.died)
+    }
+
     pub(crate) fn away(&self) -> Away {
         Away { data: self.at.path().join("data"), now: Arc::clone(&self.now) }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use contracts::sandbox::{CommandName, Ended, SandboxError, Sandboxes as _, State};
 use domain::{cost::Cost, id::SandboxId};
 
-use crate::house::{Away, House, kill, owner, spec};
+use crate::house::{Away, House, kill, kill_and_see_its_end, owner, spec};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_sandbox_stays_open_with_its_files_and_its_name() {
@@ -82,8 +82,38 @@ async fn a_sandbox_that_died_while_no_server_ran_is_told_as_lost() {
     assert_eq!(house.state(id).await, Some(State::Resting));
     let answer = house.run(id, "true").await;
     assert!(matches!(&answer, Err(SandboxError::Lost { .. })), "{answer:?}");
+    let told = house.died(id).await.unwrap();
+    assert!(told.starts_with("it ended while no server watched it"), "{told}");
+    let house = house.restart().await;
+    assert_eq!(house.died(id).await, Some(told), "it is told until it is opened again");
     house.provider.open(&spec(1)).await.unwrap();
+    assert_eq!(house.died(id).await, None);
     assert_eq!(house.says(id, "cat file").await, "kept\n");
+    house.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_whose_guest_was_killed_a_moment_ago_is_opened_anew() {
+    let house = House::new().await;
+    let id = house.open(1).await;
+    for round in 0..5 {
+        house.says(id, &format!("echo {round} > file")).await;
+        kill_and_see_its_end(house.away().first_process(id)).await;
+        house.provider.open(&spec(1)).await.unwrap();
+        assert_eq!(house.says(id, "cat file").await, format!("{round}\n"));
+    }
+    house.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_is_never_behind_weaker_walls_than_the_original() {
+    let house = House::new().await;
+    let id = house.open(1).await;
+    let weaker = contracts::sandbox::Spec { tier: domain::agent::Tier::Verified, ..spec(2) };
+    let refused = house.provider.fork(id, &weaker).await.unwrap_err();
+    assert!(matches!(&refused, SandboxError::Limit { .. }), "{refused}");
+    assert!(refused.to_string().contains("`verified`"), "{refused}");
+    house.provider.fork(id, &spec(2)).await.unwrap();
     house.end().await;
 }
 

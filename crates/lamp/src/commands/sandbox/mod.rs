@@ -140,6 +140,9 @@ fn show(sandbox: &shape::Sandbox, format: Format, out: &mut impl Write) -> anyho
             writeln!(out, "id         {}", sandbox.id)?;
             writeln!(out, "name       {}", sandbox.name.as_deref().unwrap_or("-"))?;
             writeln!(out, "state      {}", state(sandbox.state))?;
+            if let Some(reason) = &sandbox.died {
+                writeln!(out, "ended      {reason}")?;
+            }
             writeln!(out, "owner      {owner}")?;
             writeln!(out, "image      {}", sandbox.image)?;
             writeln!(out, "tier       {}", tier(sandbox.tier))?;

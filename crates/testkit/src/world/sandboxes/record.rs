@@ -67,6 +67,7 @@ impl Record {
         let small = |number: u64| u32::try_from(number).ok();
         Some(Listed {
             id,
+            died: None,
             name: self.name.as_ref().and_then(|name| name.parse().ok()),
             owner: match self.owner.strip_prefix(PERSON) {
                 Some(name) => Owner::Person(name.to_owned()),
