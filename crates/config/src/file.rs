@@ -72,7 +72,7 @@ fn read_as(kind: FileKind, root: &Node, mut problems: Problems) -> Result<Checke
     problems.settle(read)
 }
 
-fn root(text: &str, kind: Option<FileKind>, problems: &mut Problems) -> Option<Node> {
+pub(crate) fn root(text: &str, kind: Option<FileKind>, problems: &mut Problems) -> Option<Node> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = yaml::parse(text, problems);
     let is_empty = root.as_ref().is_none_or(|it| matches!(it.content, Content::Nothing));

@@ -242,27 +242,27 @@ log: { format: jsno }
 models: [{ name: a, provider: antropic, key: x }, { name: a, provider: openai }]
 defaults: { memory: 100MiB }
 "), @r"
-lamp.yaml:2:17: `listen.http`: `localhost` is not an address with a port
-  help: write it as `127.0.0.1:7180`, or `0.0.0.0:7180` for every network card
-lamp.yaml:2:49: `listen` has no key `ftp`
-  help: its keys are `http`, `ssh`
-lamp.yaml:3:11: `database`: the URL holds a password
-  help: write `sqlite:lamp.db` or `postgres://USER@HOST/NAME`; a password goes into the server's PGPASSFILE
-lamp.yaml:4:13: `public_url`: `lamp.example.com` is not a URL
-  help: write it as `https://lamp.example.com`, without a password
-lamp.yaml:5:40: `per_person` is more than `running`, which is 2
-  help: raise `running`, or lower this one
-lamp.yaml:6:16: `log.format` must be `text` or `json`, not `jsno`
-  help: did you mean `json`?
-lamp.yaml:7:31: `models[0].provider` must be one of `anthropic`, `openai`, `gemini`, `openai-compatible`, not `antropic`
-  help: did you mean `anthropic`?
-lamp.yaml:7:41: `models[0]` has no key `key`
-  help: its keys are `name`, `provider`, `secret`, `url`
-lamp.yaml:7:59: the name `a` is taken
-  help: it is already on line 7; choose another
-lamp.yaml:8:21: `defaults.memory`: `100MiB` is outside of 256MiB to 64GiB
-  help: write it as `512MiB` or `8GiB`; from `256MiB` to `64GiB`
-");
+    lamp.yaml:2:17: `listen.http`: `localhost` is not an address with a port
+      help: write it as `127.0.0.1:7180`, or `0.0.0.0:7180` for every network card
+    lamp.yaml:2:49: `listen` has no key `ftp`
+      help: its keys are `http`, `ssh`
+    lamp.yaml:3:11: `database`: the URL holds a password
+      help: write `sqlite:lamp.db` or `postgres://USER@HOST/NAME`; a password goes into the server's PGPASSFILE
+    lamp.yaml:4:13: `public_url`: `lamp.example.com` is not a URL
+      help: write it as `https://lamp.example.com`, without a password
+    lamp.yaml:5:40: `per_person` is more than `running`, which is 2
+      help: raise `running`, or lower this one
+    lamp.yaml:6:16: `log.format` must be `text` or `json`, not `jsno`
+      help: did you mean `json`?
+    lamp.yaml:7:31: `models[0].provider` must be one of `anthropic`, `openai`, `gemini`, `openai-compatible`, not `antropic`
+      help: did you mean `anthropic`?
+    lamp.yaml:7:41: `models[0]` has no key `key`
+      help: its keys are `name`, `provider`, `secret`, `url`, `addresses`, `ca`, `provider_tools`
+    lamp.yaml:7:59: the name `a` is taken
+      help: it is already on line 7; choose another
+    lamp.yaml:8:21: `defaults.memory`: `100MiB` is outside of 256MiB to 64GiB
+      help: write it as `512MiB` or `8GiB`; from `256MiB` to `64GiB`
+    ");
 }
 
 #[test]
@@ -426,11 +426,11 @@ fn a_bomb_of_anchors_does_not_go_off() {
     assert_eq!(invalid.problems.len(), 101);
     insta::assert_snapshot!(invalid.problems[..3].iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), @r"
     lamp.yaml:1:1: the file has no key `a`
-      help: its keys are `version`, `listen`, `public_url`, `data`, `database`, `policy`, `concurrency`, `retention`, `log`, `defaults`, `sandboxes`, `models`, `limits`, `egress`
+      help: its keys are `version`, `listen`, `public_url`, `data`, `database`, `policy`, `concurrency`, `retention`, `log`, `defaults`, `sandboxes`, `models`, `limits`, `egress`, `registries`, `clouds`, `github_servers`, `traffic`
     lamp.yaml:1:7: anchors are not read
       help: write the value out where it is used
     lamp.yaml:2:1: the file has no key `b`
-      help: its keys are `version`, `listen`, `public_url`, `data`, `database`, `policy`, `concurrency`, `retention`, `log`, `defaults`, `sandboxes`, `models`, `limits`, `egress`
+      help: its keys are `version`, `listen`, `public_url`, `data`, `database`, `policy`, `concurrency`, `retention`, `log`, `defaults`, `sandboxes`, `models`, `limits`, `egress`, `registries`, `clouds`, `github_servers`, `traffic`
     ");
     insta::assert_snapshot!(invalid.problems[100], @r"
     lamp.yaml:10:36: and 177 more problems
@@ -489,6 +489,7 @@ fn the_defaults_of_a_server_are_those_of_an_almost_empty_file() {
     assert_eq!(read, Checked::Server(Box::default()));
     insta::assert_snapshot!(serde_json::to_string_pretty(&read.to_json()).unwrap(), @r#"
     {
+      "clouds": [],
       "concurrency": {
         "per_person": 4,
         "per_repository": 4,
@@ -505,6 +506,7 @@ fn the_defaults_of_a_server_are_those_of_an_almost_empty_file() {
         "timeout": "2h"
       },
       "egress": {},
+      "github_servers": [],
       "limits": {},
       "listen": {
         "http": "127.0.0.1:7180",
@@ -515,6 +517,7 @@ fn the_defaults_of_a_server_are_those_of_an_almost_empty_file() {
         "level": "info"
       },
       "models": [],
+      "registries": [],
       "retention": {
         "images": "30d",
         "logs": "30d",
@@ -523,8 +526,14 @@ fn the_defaults_of_a_server_are_those_of_an_almost_empty_file() {
       },
       "sandboxes": {
         "disk_budget": "100GiB",
+        "disk_guaranteed": "1GiB",
         "toolchains": [],
         "warm": 1
+      },
+      "traffic": {
+        "download": "256GiB",
+        "requests": 1000000,
+        "upload": "16GiB"
       },
       "version": 1
     }

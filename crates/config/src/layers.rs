@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::policy::{
-    CeilingsLayer, EgressPhase, GateLayer, Layer, LayerKind, Rule, Rules, TriggerKind,
+    Access, CeilingsLayer, EgressPhase, GateLayer, Layer, LayerKind, Rule, Rules, TriggerKind,
     TriggersLayer,
 };
 
@@ -117,10 +117,23 @@ fn egress(policy: &EgressPolicy, layer: LayerKind) -> BTreeMap<EgressPhase, Rule
     let of_phase = |phase| {
         let rules = policy.of(phase)?;
         let allow = rules.allow.iter().cloned().collect();
-        let deny = rules.deny.iter().cloned().collect();
+        let ports: BTreeSet<u16> =
+            rules.allow.iter().flat_map(Rule::ports).chain([80, 443]).collect();
+        let deny = rules.deny.iter().map(|rule| denied(rule, &ports)).collect();
         Some((phase, Rules { layer, allow, deny }))
     };
     EgressPhase::ALL.into_iter().filter_map(of_phase).collect()
+}
+
+/// A host that is denied by its name alone is denied however it is used, at every port that this layer opens. As something that is allowed
+/// the same word means reading, and a deny that lets writing pass is not what anybody means.
+fn denied(rule: &Rule, ports: &BTreeSet<u16>) -> Rule {
+    match rule {
+        Rule::Host { host, .. } if *rule == Rule::reading(host.clone()) => {
+            Rule::Host { host: host.clone(), ports: ports.clone(), access: Access::Opaque }
+        }
+        Rule::Host { .. } | Rule::Bundle(_) => rule.clone(),
+    }
 }
 
 fn ceilings(section: &CeilingsSection) -> CeilingsLayer {
@@ -179,6 +192,18 @@ mod tests {
         the repository listens to `slack.mention`, which is not allowed
         ");
         assert_eq!(policy.ceilings.cpu_millis, 4000);
+    }
+
+    #[test]
+    fn a_host_that_is_denied_by_its_name_is_denied_however_it_is_used() {
+        let policy = policy(
+            "{ version: 1, egress: { implement: { allow: [{ host: '*.example.com', ports: [443, 8443], methods: [GET, POST] }], \
+             deny: [bad.example.com, { host: odd.example.com, methods: [POST] }] } } }",
+        );
+        let layer = policy.layer();
+        let told: Vec<String> =
+            layer.egress[&EgressPhase::Implement].deny.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["bad.example.com:80,443,8443 opaque", "odd.example.com:443 POST /**"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! | `policy.yaml` | security team | [`policy::PolicyFile`] |
 //! | `lamp.yaml` | platform team | [`server::ServerFile`] |
 //! | `agents/*.yaml` | repository team | [`agent::AgentFile`] |
+//! | tables for `lamp policy test` | whoever owns the policy | [`expectations::ExpectationsFile`] |
 //!
 //! Begin with [`check`]: text in, a typed file or every problem out. What comes
 //! out cannot be wrong; nothing behind this room looks at YAML or at a string
@@ -12,6 +13,7 @@
 //! folded by [`domain::policy::effective`].
 
 pub mod agent;
+pub mod expectations;
 mod file;
 mod layers;
 pub mod names;

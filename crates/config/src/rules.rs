@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use crate::{
     nearest::nearest,
-    problem::{Problems, quoted},
+    problem::{InvalidFile, Place, Problems, quoted},
     shape::{Count, Form, Kind, Shape, flag, known_words, record, text},
-    yaml::{Content, Node},
+    yaml::{self, Content, Node},
 };
 
 /// A network port.
@@ -90,6 +90,17 @@ impl From<HostRule> for Rule {
     }
 }
 
+/// Reads one rule as it would stand in a file: `github`, `docs.example.com`, `{ host: api.example.com, methods: [POST] }`.
+pub fn rule(text: &str) -> Result<Rule, InvalidFile> {
+    let mut problems = Problems::in_file("rule");
+    let node = yaml::parse(text, &mut problems);
+    let read = node.and_then(|node| Rule::read(&node, &mut problems));
+    if read.is_none() && problems.is_empty() {
+        problems.report(Place::START, "the rule is empty", SHORT.help);
+    }
+    problems.settle(read)
+}
+
 const SHORT: Form = Form {
     name: "a bundle, a host or a rule",
     help: "write `github`, `registry:npm`, `docs.example.com`, or `{ host: … }`",
@@ -154,6 +165,7 @@ fn read_short(text: &str, node: &Node, problems: &mut Problems) -> Option<Rule> 
         Err(
             error @ (BundleError::UnknownRegistry(_)
             | BundleError::UnknownModel(_)
+            | BundleError::UnknownCloud(_)
             | BundleError::MalformedRepository(_)
             | BundleError::MalformedInternal(_)
             | BundleError::Host(_)),

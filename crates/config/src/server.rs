@@ -4,14 +4,18 @@
 //! person on one machine, reachable from that machine only.
 
 mod address;
+mod network;
 mod section;
 
 pub use address::{
     DatabaseUrl, DatabaseUrlError, ListenAddress, ListenAddressError, PublicUrl, PublicUrlError,
 };
+pub use network::{CloudSection, ProviderTools, RegistrySection, Traffic};
 pub use section::{
     Concurrency, Defaults, Listen, Log, LogFormat, LogLevel, Model, Retention, Storing,
 };
+
+use domain::policy::HostName;
 
 use crate::{
     names::FilePath,
@@ -55,10 +59,20 @@ record! {
         limits: CeilingsSection = CeilingsSection::default(),
         /// What may be reached over the network, within the security team's policy. A phase that is left out is not narrowed.
         egress: EgressPolicy = EgressPolicy::default(),
+        /// Hosts of package registries, instead of those that package managers are set up for.
+        registries: Vec<RegistrySection> = vec![],
+        /// Hosts of cloud providers. `cloud:…` is off until its hosts are listed.
+        clouds: Vec<CloudSection> = vec![],
+        /// GitHub Enterprise servers, which belong to the bundle `github` as well.
+        github_servers: Vec<HostName> = vec![],
+        /// How much one sandbox may send and receive.
+        traffic: Traffic = Traffic::default(),
     }
     look = look;
 }
 
 fn look(node: &Node, problems: &mut Problems) {
     report_repeated(node.get("models"), "name", problems);
+    report_repeated(node.get("registries"), "ecosystem", problems);
+    report_repeated(node.get("clouds"), "provider", problems);
 }

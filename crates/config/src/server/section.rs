@@ -2,10 +2,11 @@
 
 use domain::{agent::Tier, policy::ModelProvider};
 
-use super::{ListenAddress, PublicUrl};
+use super::{ListenAddress, ProviderTools, PublicUrl};
 use crate::{
     agent::ImageBase,
     names::{FilePath, PlainName, VariableName},
+    policy::Address,
     problem::Problems,
     shape::{Count, known_words, record, words},
     units::{Cpu, Disk, Keep, Memory, Price, RunTime, Storage},
@@ -135,6 +136,8 @@ record! {
     pub struct Storing {
         /// Disk for all sandboxes and images together.
         disk_budget: Storage = Storage::gib(100),
+        /// How much of its disk every open sandbox has for sure, whatever the others write. Above it, up to its limit, it has what is left.
+        disk_guaranteed: Disk = Disk::gib(1),
         /// Sandboxes that wait, booted, for a task.
         warm: Count<0, 1000> = Count::nearest_to(1),
         /// More directories of the host that the base `host` shows, read-only.
@@ -160,5 +163,11 @@ record! {
         secret: Option<VariableName> = None,
         /// Where it is, if not at its usual place.
         url: Option<PublicUrl> = None,
+        /// The addresses that the host of `url` may have. Needed for one in a private network.
+        addresses: Vec<Address> = vec![],
+        /// A file with the certificate authority that vouches for it.
+        ca: Option<FilePath> = None,
+        /// Whether tools may be used that run at the provider: it searches, fetches and connects for the agent, past the policy.
+        provider_tools: ProviderTools = ProviderTools::Refused,
     }
 }

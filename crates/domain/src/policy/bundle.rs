@@ -18,6 +18,8 @@ pub enum Bundle {
     Registry(Ecosystem),
     /// A model provider's API.
     Model(ModelProvider),
+    /// A cloud provider's API. Off until the platform team says which hosts.
+    Cloud(CloudProvider),
     /// A private host that the security team has named in its policy.
     Internal(String),
 }
@@ -40,6 +42,13 @@ pub enum ModelProvider {
     OpenaiCompatible,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CloudProvider {
+    Aws,
+    Gcp,
+    Azure,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BundleError {
     #[error("unknown bundle `{0}`")]
@@ -48,6 +57,8 @@ pub enum BundleError {
     UnknownRegistry(String),
     #[error("unknown model provider `{0}`")]
     UnknownModel(String),
+    #[error("unknown cloud provider `{0}`")]
+    UnknownCloud(String),
     #[error("`{0}` does not name a repository as `git:HOST/OWNER/NAME`")]
     MalformedRepository(String),
     #[error("`{0}` does not name an internal host as `internal:NAME`")]
@@ -86,12 +97,25 @@ impl ModelProvider {
     }
 }
 
+impl CloudProvider {
+    pub const ALL: [Self; 3] = [Self::Aws, Self::Gcp, Self::Azure];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Aws => "aws",
+            Self::Gcp => "gcp",
+            Self::Azure => "azure",
+        }
+    }
+}
+
 impl Bundle {
     /// Every bundle that can be written without a name of one's own.
     pub fn well_known() -> Vec<Self> {
         let registries = Ecosystem::ALL.into_iter().map(Self::Registry);
         let models = ModelProvider::ALL.into_iter().map(Self::Model);
-        [Self::Github].into_iter().chain(registries).chain(models).collect()
+        let clouds = CloudProvider::ALL.into_iter().map(Self::Cloud);
+        [Self::Github].into_iter().chain(registries).chain(models).chain(clouds).collect()
     }
 }
 
@@ -117,6 +141,11 @@ impl FromStr for Bundle {
                 .find(|provider| provider.as_str() == name)
                 .map(Self::Model)
                 .ok_or_else(|| BundleError::UnknownModel(name.to_owned())),
+            "cloud" => CloudProvider::ALL
+                .into_iter()
+                .find(|provider| provider.as_str() == name)
+                .map(Self::Cloud)
+                .ok_or_else(|| BundleError::UnknownCloud(name.to_owned())),
             "internal" if is_plain(name) => Ok(Self::Internal(name.to_owned())),
             "internal" => Err(BundleError::MalformedInternal(text.to_owned())),
             _unknown => Err(BundleError::Unknown(text.to_owned())),
@@ -145,6 +174,7 @@ impl fmt::Display for Bundle {
             Self::Git { host, repository } => write!(f, "git:{host}/{repository}"),
             Self::Registry(ecosystem) => write!(f, "registry:{}", ecosystem.as_str()),
             Self::Model(provider) => write!(f, "model:{}", provider.as_str()),
+            Self::Cloud(provider) => write!(f, "cloud:{}", provider.as_str()),
             Self::Internal(name) => write!(f, "internal:{name}"),
         }
     }

@@ -85,34 +85,164 @@ pub enum HostPattern {
     Below(HostName),
 }
 
-/// Suffixes under which anyone may register. A wildcard directly below one of
-/// them is as good as `*`. Single labels (`*.com`) are refused without a list.
-const SHARED_SUFFIXES: [&str; 24] = [
-    "ac.uk",
-    "azurewebsites.net",
-    "blob.core.windows.net",
-    "cloudfront.net",
-    "co.in",
-    "co.jp",
-    "co.nz",
-    "co.uk",
-    "com.au",
-    "com.br",
-    "com.cn",
-    "fly.dev",
-    "github.io",
-    "gitlab.io",
-    "herokuapp.com",
-    "netlify.app",
-    "ngrok.io",
-    "org.uk",
-    "pages.dev",
-    "s3.amazonaws.com",
-    "vercel.app",
-    "web.app",
-    "workers.dev",
+/// Suffixes under which anyone may have a host: of hosters, tunnels, content networks and tenants of large services. A wildcard directly
+/// below one of them is as good as `*`. Single labels (`*.com`) are refused without a list, and countries' own (`*.co.uk`) by
+/// [`is_countrys`].
+const SHARED_SUFFIXES: &[&str] = &[
+    "a.run.app",
+    "akamaihd.net",
+    "akamaized.net",
     "amazonaws.com",
+    "amplifyapp.com",
+    "app.github.dev",
+    "appspot.com",
+    "atlassian.net",
+    "awsapprunner.com",
+    "awsglobalaccelerator.com",
+    "azure-api.net",
+    "azurecontainerapps.io",
+    "azureedge.net",
+    "azurefd.net",
+    "azurestaticapps.net",
+    "azurewebsites.net",
+    "b-cdn.net",
+    "backblazeb2.com",
+    "bitbucket.io",
+    "blob.core.windows.net",
+    "blogspot.com",
+    "bolt.host",
+    "bore.pub",
+    "burpcollaborator.net",
+    "cdn.cloudflare.net",
+    "cloudapp.azure.com",
+    "cloudapp.net",
+    "cloudfront.net",
+    "cloudfunctions.net",
+    "codesandbox.io",
+    "core.windows.net",
+    "csb.app",
+    "ddns.net",
+    "deno.dev",
+    "digitaloceanspaces.com",
+    "duckdns.org",
+    "dyndns.org",
+    "edgekey.net",
+    "edgesuite.net",
+    "elasticbeanstalk.com",
+    "execute-api.amazonaws.com",
+    "fastly.net",
+    "file.core.windows.net",
+    "firebaseapp.com",
+    "firebaseio.com",
+    "fly.dev",
+    "force.com",
+    "framer.app",
+    "ghost.io",
+    "github.io",
+    "githubpreview.dev",
+    "githubusercontent.com",
+    "gitlab.io",
+    "gitpod.io",
+    "glitch.me",
+    "global.ssl.fastly.net",
+    "googleapis.com",
+    "googleusercontent.com",
+    "gradio.live",
+    "herokuapp.com",
+    "hf.space",
+    "hopto.org",
+    "interact.sh",
+    "lhr.life",
+    "linodeobjects.com",
+    "loca.lt",
+    "localtunnel.me",
+    "lovable.app",
+    "modal.run",
+    "mongodb.net",
+    "my.salesforce.com",
+    "myjetbrains.com",
+    "myshopify.com",
+    "neon.tech",
+    "netlify.app",
+    "ngrok-free.app",
+    "ngrok.app",
+    "ngrok.dev",
+    "ngrok.io",
+    "nip.io",
+    "no-ip.com",
+    "no-ip.org",
+    "notion.site",
+    "now.sh",
+    "oast.fun",
+    "oast.live",
+    "oast.me",
+    "oast.online",
+    "oast.pro",
+    "oast.site",
+    "oastify.com",
+    "on.aws",
+    "ondigitalocean.app",
+    "onmicrosoft.com",
+    "onrender.com",
+    "pagekite.me",
+    "pages.dev",
+    "pinggy.io",
+    "pipedream.net",
+    "queue.core.windows.net",
+    "r2.dev",
+    "railway.app",
+    "repl.co",
+    "replit.app",
+    "replit.dev",
+    "requestbin.net",
+    "run.app",
+    "s3.amazonaws.com",
+    "serveo.net",
+    "servicebus.windows.net",
+    "sharepoint.com",
+    "shopifypreview.com",
+    "squarespace.com",
+    "sslip.io",
+    "stackblitz.io",
+    "storage.googleapis.com",
+    "streamlit.app",
+    "supabase.co",
+    "surge.sh",
+    "sytes.net",
+    "trafficmanager.net",
+    "translate.goog",
+    "trycloudflare.com",
+    "tumblr.com",
+    "tunnelmole.net",
+    "up.railway.app",
+    "upstash.io",
+    "vercel.app",
+    "wasabisys.com",
+    "web.app",
+    "web.core.windows.net",
+    "webcontainer.io",
+    "webflow.io",
+    "webhook.site",
+    "weebly.com",
+    "wixsite.com",
+    "wordpress.com",
+    "workers.dev",
+    "xip.io",
+    "zapto.org",
+    "zendesk.com",
 ];
+
+/// What countries call the places where anyone registers: `co.uk`, `com.au`, `or.jp`.
+const SECOND_LABELS: [&str; 24] = [
+    "ac", "asn", "biz", "co", "com", "edu", "go", "gob", "gov", "gouv", "gv", "id", "info", "ltd",
+    "me", "mil", "ne", "net", "nom", "or", "org", "plc", "sch", "web",
+];
+
+/// Whether this is where a country has people register.
+fn is_countrys(parent: &str) -> bool {
+    let Some((second, country)) = parent.split_once('.') else { return false };
+    country.len() == 2 && SECOND_LABELS.contains(&second)
+}
 
 impl HostPattern {
     pub fn matches(&self, host: &HostName) -> bool {
@@ -152,7 +282,8 @@ impl FromStr for HostPattern {
         if parent.contains('*') {
             return Err(HostError::MisplacedWildcard(pattern.to_owned()));
         }
-        if !parent.contains('.') || SHARED_SUFFIXES.contains(&parent) {
+        let is_shared = SHARED_SUFFIXES.contains(&parent) || is_countrys(parent);
+        if !parent.contains('.') || is_shared {
             return Err(HostError::TooWide(pattern.to_owned()));
         }
         parent.parse().map(Self::Below)
@@ -181,6 +312,8 @@ mod tests {
             "*.com",
             "*.co.uk",
             "*.github.io",
+            "*.gob.mx",
+            "*.trycloudflare.com",
             "a.*.com",
             "*a.example.com",
             "Example.com",
@@ -203,6 +336,8 @@ mod tests {
         "*.com": `*.com` would allow every host under a shared suffix
         "*.co.uk": `*.co.uk` would allow every host under a shared suffix
         "*.github.io": `*.github.io` would allow every host under a shared suffix
+        "*.gob.mx": `*.gob.mx` would allow every host under a shared suffix
+        "*.trycloudflare.com": `*.trycloudflare.com` would allow every host under a shared suffix
         "a.*.com": `a.*.com` has a `*` that is not its whole first label
         "*a.example.com": `*a.example.com` has a `*` that is not its whole first label
         "Example.com": host `Example.com` contains `E`; a host is written with a-z, 0-9, `-` and `.`

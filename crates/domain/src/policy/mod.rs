@@ -34,7 +34,7 @@ mod widening;
 mod policy_tests;
 
 pub use budget::{BudgetPeriod, BudgetScope, Budgets};
-pub use bundle::{Bundle, BundleError, Ecosystem, ModelProvider};
+pub use bundle::{Bundle, BundleError, CloudProvider, Ecosystem, ModelProvider};
 pub use ceilings::{Ceilings, CeilingsLayer, LimitKind};
 pub use egress::{Denial, Egress, EgressPhase, Outgoing, Rules, Verdict};
 pub use gate::{Approver, ApproverError, Approvers, Candidate, Gate, PlanGate};
