@@ -1,0 +1,282 @@
+//! Answers to the gateway: what the rules say, with money and credentials.
+
+use contracts::secret::SecretError;
+use domain::{id::SandboxId, policy::HostName};
+
+use super::{
+    Broker,
+    credentials::For,
+    ledger::What,
+    member::{Member, Open, lock},
+    refusal::About,
+    ruling::{Connection, Judged, Permit, Ruling, unknown},
+    traffic::Room,
+};
+use crate::{
+    ask::{
+        Answer, Body, Connect, Dialect, Exchange, Grant, Question, Refusal, RefusalCode, Request,
+        Scheme, Secret, Swap, Upgrade, Whose,
+    },
+    model::budget::{Reservation, estimate},
+};
+
+impl Broker {
+    /// Answers one question. Nothing is decided by what was asked before.
+    pub async fn answer(&self, whose: Whose, exchange: Exchange, question: &Question) -> Answer {
+        let sandbox = SandboxId::from_u128(whose.0);
+        let Some(member) = self.member(sandbox).filter(|member| member.is_present()) else {
+            return Answer::Refused(nobody(question));
+        };
+        let ruling = member.ruling();
+        let answer = match question {
+            Question::Name { host } => match ruling.name(host) {
+                Ok(()) => Answer::Known { generation: ruling.generation },
+                Err(refusal) => Answer::Refused(*refusal),
+            },
+            Question::Connect(connect) => self.connect(&member, &ruling, exchange, connect).await,
+            Question::Request(request) => self.request(&member, &ruling, exchange, request).await,
+        };
+        // While a credential was fetched the sandbox may have left, or its rules have changed.
+        let is_current = self
+            .member(sandbox)
+            .is_some_and(|now| now.is_present() && now.ruling().generation == ruling.generation);
+        if is_current {
+            return answer;
+        }
+        self.take_back(&member, exchange);
+        Answer::Refused(nobody(question))
+    }
+
+    fn take_back(&self, member: &Member, exchange: Exchange) {
+        let open = lock(&member.open).remove(&exchange);
+        if let Some(reservation) = open.and_then(|open| open.reservation) {
+            lock(&self.purses).release(reservation);
+        }
+    }
+
+    async fn connect(
+        &self,
+        member: &Member,
+        ruling: &Ruling,
+        exchange: Exchange,
+        connect: &Connect,
+    ) -> Answer {
+        let (rule, dial) = match ruling.connect(&connect.host, connect.port) {
+            Connection::Refused(refusal) => return Answer::Refused(*refusal),
+            Connection::Inspect => return Answer::Inspect { generation: ruling.generation },
+            Connection::Opaque { rule, dial } => (rule, dial),
+        };
+        let whom = whom(member, ruling);
+        let is_bound = match connect.host.parse::<HostName>() {
+            Ok(host) => self.settings.credentials.is_bound(whom, &host).await,
+            Err(_) => false,
+        };
+        if is_bound {
+            return Answer::Inspect { generation: ruling.generation };
+        }
+        let about = About::connection(&connect.host, connect.port, ruling);
+        match self.begin(member, &about, exchange, &rule, None) {
+            Ok(room) => Answer::Opaque(Grant {
+                generation: ruling.generation,
+                rule,
+                dial,
+                scheme: Scheme::Https,
+                target: None,
+                strip: Vec::new(),
+                set: Vec::new(),
+                swaps: Vec::new(),
+                scrub: Vec::new(),
+                body: Body::Relay,
+                upgrade: Upgrade::Refused,
+                meter: None,
+                most_up: room.bytes_up,
+                most_down: room.bytes_down,
+            }),
+            Err(refusal) => Answer::Refused(*refusal),
+        }
+    }
+
+    async fn request(
+        &self,
+        member: &Member,
+        ruling: &Ruling,
+        exchange: Exchange,
+        request: &Request,
+    ) -> Answer {
+        let permit = match ruling.request(request) {
+            Judged::Refused(refusal) => return Answer::Refused(*refusal),
+            Judged::NeedBody { most } => return Answer::NeedBody { most },
+            Judged::Permitted(permit) => permit,
+        };
+        match self.grant(member, ruling, exchange, request, &permit).await {
+            Ok(grant) => Answer::Granted(grant),
+            Err(refusal) => Answer::Refused(*refusal),
+        }
+    }
+
+    async fn grant(
+        &self,
+        member: &Member,
+        ruling: &Ruling,
+        exchange: Exchange,
+        request: &Request,
+        permit: &Permit<'_>,
+    ) -> Result<Grant, Box<Refusal>> {
+        let about = About::request(request, ruling);
+        let rule = permit.rule();
+        let given = self.given(member, ruling, request, permit, &about).await?;
+        let reservation = match &permit.wanted {
+            Some(_) => self.reserve(member, permit, &about)?,
+            None => None,
+        };
+        let room = self.begin(member, &about, exchange, &rule, reservation)?;
+        let costs = permit.model().and_then(|call| call.operation.costs);
+        Ok(Grant {
+            generation: ruling.generation,
+            rule,
+            dial: permit.dial.clone(),
+            scheme: permit.scheme,
+            target: permit.target.clone(),
+            strip: given.strip,
+            set: given.set,
+            swaps: given.swaps,
+            scrub: given.scrub,
+            body: permit.body.clone(),
+            upgrade: permit.upgrade,
+            meter: costs.map(Dialect::from),
+            most_up: room.bytes_up,
+            most_down: room.bytes_down,
+        })
+    }
+
+    /// The credentials of one request.
+    async fn given(
+        &self,
+        member: &Member,
+        ruling: &Ruling,
+        request: &Request,
+        permit: &Permit<'_>,
+        about: &About<'_>,
+    ) -> Result<Given, Box<Refusal>> {
+        let mut given = Given::default();
+        let whom = whom(member, ruling);
+        if let Some(call) = permit.model() {
+            given.strip = call.provider.strip().to_vec();
+            if let Some(name) = &call.route.secret {
+                let value = self.settings.credentials.key(name, whom).await;
+                let value = value.map_err(|error| Box::new(no_credential(about, &error)))?;
+                let (header, line) = call.provider.key(value.expose());
+                given.set.push((header, Secret(line)));
+                given.scrub.push(Secret(value.expose().to_owned()));
+            }
+            return Ok(given);
+        }
+        // A host of a model that is allowed as a plain host: whatever key a program brings to it is not ours.
+        if let Some(call) = &permit.belonging.model {
+            given.strip = call.provider.strip().to_vec();
+        }
+        let placeholder = request.target.contains("lamp_").then_some("in the address");
+        if request.scheme != Scheme::Https || permit.scheme != Scheme::Https {
+            self.find(member, placeholder, request);
+            return Ok(given);
+        }
+        let Ok(host) = request.host.parse::<HostName>() else { return Ok(given) };
+        let bound = self.settings.credentials.bound(whom, &host).await;
+        let bound = bound.map_err(|error| Box::new(no_credential(about, &error)))?;
+        if bound.iter().all(|bound| !request.target.contains(&bound.placeholder)) {
+            self.find(member, placeholder, request);
+        }
+        for secret in bound {
+            let value = secret.value.expose().to_owned();
+            given.scrub.push(Secret(value.clone()));
+            given.swaps.push(Swap {
+                placeholder: secret.placeholder,
+                value: Secret(value),
+                places: secret.places,
+            });
+        }
+        Ok(given)
+    }
+
+    /// A placeholder where it means nothing is worth a look: somebody may be trying to learn the value.
+    fn find(&self, member: &Member, placeholder: Option<&str>, request: &Request) {
+        let Some(place) = placeholder else { return };
+        let detail =
+            format!("a placeholder {place} of a request to {}:{}", request.host, request.port);
+        self.record(Some(member), What::Finding { what: "placeholder_elsewhere", detail });
+    }
+
+    fn reserve(
+        &self,
+        member: &Member,
+        permit: &Permit<'_>,
+        about: &About<'_>,
+    ) -> Result<Option<Reservation>, Box<Refusal>> {
+        let (Some(wanted), Some(call)) = (&permit.wanted, permit.model()) else { return Ok(None) };
+        let accounts = lock(&member.accounts).clone();
+        let priced = estimate(&self.settings.prices, call.route.provider, wanted);
+        let reserved = lock(&self.purses).reserve(&accounts, priced, wanted.body_bytes, self.now());
+        reserved.map(Some).map_err(|over| {
+            let remedy = "raise the budget, and the task goes on where it stopped".to_owned();
+            about.with(RefusalCode::Budget, None, over.to_string(), remedy)
+        })
+    }
+
+    /// Counts the exchange, and remembers what is to be settled at its end.
+    fn begin(
+        &self,
+        member: &Member,
+        about: &About<'_>,
+        exchange: Exchange,
+        rule: &str,
+        reservation: Option<Reservation>,
+    ) -> Result<Room, Box<Refusal>> {
+        let begun = lock(&member.traffic).begin(&self.settings.allowances, rule);
+        match begun {
+            Ok(room) => {
+                let open = Open { rule: rule.to_owned(), reservation };
+                let before = lock(&member.open).insert(exchange, open);
+                // A gateway numbers each exchange once; one that does not is not paid for by others.
+                if let Some(reservation) = before.and_then(|open| open.reservation) {
+                    lock(&self.purses).release(reservation);
+                }
+                Ok(room)
+            }
+            Err(used_up) => {
+                if let Some(reservation) = reservation {
+                    lock(&self.purses).release(reservation);
+                }
+                let detail = used_up.to_string();
+                self.record(Some(member), What::Finding { what: "traffic_used_up", detail });
+                let remedy = "raise `traffic` in `lamp.yaml`".to_owned();
+                let rule = Some(rule.to_owned());
+                Err(about.with(RefusalCode::Limit, rule, used_up.to_string(), remedy))
+            }
+        }
+    }
+}
+
+/// What a request is given.
+#[derive(Debug, Default)]
+struct Given {
+    strip: Vec<String>,
+    set: Vec<(String, Secret)>,
+    swaps: Vec<Swap>,
+    scrub: Vec<Secret>,
+}
+
+fn whom<'a>(member: &'a Member, ruling: &'a Ruling) -> For<'a> {
+    For { sandbox: member.sandbox, owner: &member.owner, secrets: &ruling.network.secrets }
+}
+
+fn no_credential(about: &About<'_>, error: &SecretError) -> Refusal {
+    *about.with(RefusalCode::Credential, None, error.to_string(), String::new())
+}
+
+fn nobody(question: &Question) -> Refusal {
+    match question {
+        Question::Name { host } => unknown(host, 0),
+        Question::Connect(connect) => unknown(&connect.host, connect.port),
+        Question::Request(request) => unknown(&request.host, request.port),
+    }
+}

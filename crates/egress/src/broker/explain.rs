@@ -1,0 +1,156 @@
+//! Which rule decides about a request, and why, for a person.
+
+use domain::policy::{LayerKind, Rule, Rules};
+
+use super::ruling::{Connection, Judged, Ruling};
+use crate::{
+    ask::{Body, Dial, Refusal, Request, Way},
+    bundles::place::{Place, PlaceError},
+};
+
+/// The whole answer. Nothing was sent anywhere for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    pub method: String,
+    pub url: String,
+    pub phase: &'static str,
+    pub verdict: Verdict,
+    /// One for each layer, from the organisation down.
+    pub layers: Vec<LayerSays>,
+    /// The bundles that the request belongs to, of those that rules name.
+    pub bundles: Vec<String>,
+    pub connection: Seen,
+    /// What else a person should know.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed {
+        rule: String,
+    },
+    Denied(Box<Refusal>),
+    /// The rules allow it if its body is what it should be.
+    DependsOnBody,
+}
+
+/// How the gateway would treat the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    Refused,
+    Opaque,
+    Inspected,
+}
+
+impl Seen {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Opaque => "carried unseen",
+            Self::Inspected => "inspected",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerSays {
+    pub layer: LayerKind,
+    pub says: Says,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Says {
+    Allows(Rule),
+    Denies(Rule),
+    Nothing,
+}
+
+impl Ruling {
+    /// `url` without a user; a query counts, a fragment does not.
+    pub fn explain(&self, method: &str, url: &str) -> Result<Explanation, PlaceError> {
+        let request = request(method, url)?;
+        let connection = match self.connect(&request.host, request.port) {
+            Connection::Refused(_) => Seen::Refused,
+            Connection::Opaque { .. } => Seen::Opaque,
+            Connection::Inspect => Seen::Inspected,
+        };
+        let (layers, bundles, mut notes) = self.reasons(&request);
+        let verdict = match self.request(&request) {
+            Judged::Refused(refusal) => Verdict::Denied(refusal),
+            Judged::NeedBody { .. } => Verdict::DependsOnBody,
+            Judged::Permitted(permit) => {
+                if let Dial::Pinned { addresses, .. } = &permit.dial {
+                    let all: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+                    notes.push(format!("it is dialled at {} only", all.join(", ")));
+                }
+                if let Body::ReceivePack { branches, .. } = &permit.body {
+                    notes.push(format!(
+                        "a push may move {} forward, and nothing else",
+                        branches.join(", ")
+                    ));
+                }
+                Verdict::Allowed { rule: permit.rule() }
+            }
+        };
+        Ok(Explanation {
+            method: method.to_owned(),
+            url: url.to_owned(),
+            phase: self.compiled.phase().as_str(),
+            verdict,
+            layers,
+            bundles,
+            connection,
+            notes,
+        })
+    }
+
+    fn reasons(&self, request: &Request) -> (Vec<LayerSays>, Vec<String>, Vec<String>) {
+        let notes = self
+            .table
+            .idle()
+            .into_iter()
+            .map(|(bundle, why)| format!("`{bundle}` does nothing: {why}"));
+        let notes = notes.collect();
+        let Ok(read) = self.read(request) else { return (Vec::new(), Vec::new(), notes) };
+        let belonging = self.table.read(&read.asked(request));
+        let outgoing = read.outgoing(request.port, &belonging.bundles);
+        let says = |rules: &Rules| {
+            let find = |set: &std::collections::BTreeSet<Rule>| {
+                set.iter().find(|rule| rule.matches(&outgoing)).cloned()
+            };
+            match (find(&rules.deny), find(&rules.allow)) {
+                (Some(rule), _) => Says::Denies(rule),
+                (None, Some(rule)) => Says::Allows(rule),
+                (None, None) => Says::Nothing,
+            }
+        };
+        let layers = self
+            .network
+            .egress
+            .layers(self.compiled.phase())
+            .map(|rules| LayerSays { layer: rules.layer, says: says(rules) })
+            .collect();
+        (layers, belonging.bundles.iter().map(ToString::to_string).collect(), notes)
+    }
+}
+
+pub(super) fn request(method: &str, url: &str) -> Result<Request, PlaceError> {
+    let url = if url.contains("://") { url.to_owned() } else { format!("https://{url}") };
+    let place: Place = url.parse()?;
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let target = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/");
+    let target = target.split('#').next().unwrap_or(target);
+    Ok(Request {
+        host: place.host().to_string(),
+        port: place.port(),
+        scheme: place.scheme(),
+        method: method.to_owned(),
+        target: target.to_owned(),
+        content_type: None,
+        headers: Vec::new(),
+        upgrade: None,
+        body: None,
+        way: Way::Connect,
+        peer: None,
+    })
+}

@@ -1,0 +1,235 @@
+//! What a sandbox did and tried, and the smallest policy that would allow it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use domain::policy::{Bundle, EgressPhase, HostName, Method, RequestPath};
+
+use crate::ask::{Outcome, RefusalCode, Report};
+
+/// The most different things that are remembered of one sandbox. An attacker can make up as many as there are paths.
+const MOST: usize = 2_000;
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub struct Seen {
+    uses: BTreeMap<Use, u64>,
+    /// How many were not remembered, because there were too many.
+    pub forgotten: u64,
+}
+
+/// One kind of use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    pub host: String,
+    pub port: u16,
+    /// None for a tunnel.
+    pub request: Option<(String, String)>,
+    pub became: Became,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Became {
+    /// Allowed, by this rule.
+    Allowed(String),
+    /// Refused, because no rule allows it.
+    Missing,
+    /// Refused for another reason, with its word: no policy would change that.
+    Refused(&'static str),
+}
+
+/// A policy for one phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    pub phase: EgressPhase,
+    /// Each with how often it was needed, and whether it is new.
+    pub rules: Vec<Proposed>,
+    pub forgotten: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Proposed {
+    /// As it is written in the file.
+    pub line: String,
+    pub times: u64,
+    pub need: Need,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// It was used, and is allowed.
+    Used,
+    /// It was refused, and a person should think about it.
+    Refused,
+}
+
+impl Seen {
+    pub fn add(&mut self, report: &Report) {
+        let became = match &report.outcome {
+            Outcome::Done { .. } | Outcome::Broken { .. } => match &report.rule {
+                Some(rule) => Became::Allowed(rule.clone()),
+                None => return,
+            },
+            Outcome::Refused(refusal) if refusal.code == RefusalCode::NotAllowed => Became::Missing,
+            Outcome::Refused(refusal) => Became::Refused(refusal.code.as_str()),
+        };
+        let Report { host, port, request, .. } = report.clone();
+        let seen = Use { host, port, request, became };
+        if self.uses.len() >= MOST && !self.uses.contains_key(&seen) {
+            self.forgotten += 1;
+            return;
+        }
+        *self.uses.entry(seen).or_default() += 1;
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&Use, u64)> {
+        self.uses.iter().map(|(seen, times)| (seen, *times))
+    }
+
+    /// The rules that were used, and for what was refused the narrowest that would do. `bundle` says whether a request belongs to
+    /// one.
+    pub fn propose(&self, phase: EgressPhase, bundle: impl Fn(&Use) -> Option<Bundle>) -> Proposal {
+        let mut used: BTreeMap<String, u64> = BTreeMap::new();
+        let mut missing: BTreeMap<String, u64> = BTreeMap::new();
+        let mut hosts: BTreeMap<(String, u16), Vec<(&Use, u64)>> = BTreeMap::new();
+        for (seen, times) in self.iter() {
+            match &seen.became {
+                Became::Allowed(rule) => *used.entry(written(rule)).or_default() += times,
+                Became::Missing => {
+                    if let Some(bundle) = bundle(seen) {
+                        *missing.entry(bundle.to_string()).or_default() += times;
+                    } else {
+                        let host = (seen.host.clone(), seen.port);
+                        hosts.entry(host).or_default().push((seen, times));
+                    }
+                }
+                Became::Refused(_) => {}
+            }
+        }
+        for ((host, port), uses) in hosts {
+            if host.parse::<HostName>().is_ok() && port != 0 {
+                let times = uses.iter().map(|(_, times)| times).sum();
+                missing.insert(host_line(&host, port, &uses), times);
+            }
+        }
+        let lines = |map: BTreeMap<String, u64>, need: Need| {
+            map.into_iter().map(move |(line, times)| Proposed { line, times, need })
+        };
+        let rules = lines(used, Need::Used).chain(lines(missing, Need::Refused)).collect();
+        Proposal { phase, rules, forgotten: self.forgotten }
+    }
+}
+
+/// A rule as it prints, as it is written: `api.example.com:443 GET|POST /v1/**`.
+fn written(rule: &str) -> String {
+    let mut words = rule.split(' ');
+    let (Some(place), Some(access)) = (words.next(), words.next()) else { return rule.to_owned() };
+    let (host, ports) = place.split_once(':').unwrap_or((place, "443"));
+    let ports = ports.replace(',', ", ");
+    match words.next() {
+        None => format!("{{ host: {}, ports: [{ports}], opaque: true }}", quoted(host)),
+        Some(paths) => {
+            let methods = access.replace('|', ", ");
+            let paths: Vec<String> = paths.split('|').map(quoted).collect();
+            if ports == "443" && methods == "GET, HEAD, OPTIONS" && paths == ["/**"] {
+                return quoted(host);
+            }
+            let paths = paths.join(", ");
+            format!(
+                "{{ host: {}, ports: [{ports}], methods: [{methods}], paths: [{paths}] }}",
+                quoted(host)
+            )
+        }
+    }
+}
+
+/// At most this many paths are named one by one.
+const MOST_PATHS: usize = 4;
+
+fn host_line(host: &str, port: u16, uses: &[(&Use, u64)]) -> String {
+    let requests: Vec<&(String, String)> =
+        uses.iter().filter_map(|(seen, _)| seen.request.as_ref()).collect();
+    let known: BTreeSet<&str> = Method::ALL.into_iter().map(Method::as_str).collect();
+    let asked: BTreeSet<&str> = requests
+        .iter()
+        .map(|(method, _)| method.as_str())
+        .filter(|it| known.contains(it))
+        .collect();
+    let methods: BTreeSet<&str> =
+        if asked.is_empty() { BTreeSet::from(["GET", "HEAD"]) } else { asked };
+    let paths: BTreeSet<String> = requests
+        .iter()
+        .filter_map(|(_, path)| path.parse::<RequestPath>().ok())
+        .map(|it| it.to_string())
+        .collect();
+    let is_plain = |path: &String| !path.contains(['%', '*']);
+    let paths = if paths.is_empty() || !paths.iter().all(is_plain) {
+        vec!["/**".to_owned()]
+    } else if paths.len() <= MOST_PATHS {
+        paths.into_iter().map(|path| quoted(&path)).collect()
+    } else {
+        vec![quoted(&format!("{}/**", common_root(&paths)))]
+    };
+    let methods: Vec<&str> = methods.into_iter().collect();
+    let ports = if port == 443 { String::new() } else { format!(", ports: [{port}]") };
+    format!(
+        "{{ host: {}{ports}, methods: [{}], paths: [{}] }}",
+        quoted(host),
+        methods.join(", "),
+        paths.join(", ")
+    )
+}
+
+/// The longest start that ends at a `/` and that all have; empty if there is none.
+fn common_root(paths: &BTreeSet<String>) -> String {
+    let (Some(first), Some(last)) = (paths.first(), paths.last()) else { return String::new() };
+    let same = first.bytes().zip(last.bytes()).take_while(|(one, other)| one == other).count();
+    let end = first.get(..same).and_then(|start| start.rfind('/')).unwrap_or(0);
+    first.get(..end).unwrap_or_default().to_owned()
+}
+
+/// Quoted where YAML would read something else.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./~".contains(c);
+    let is_plain = text.chars().all(plain)
+        && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/');
+    if is_plain
+        || text == "/**"
+        || text
+            .strip_suffix("/**")
+            .is_some_and(|root| root.starts_with('/') && root.chars().all(plain))
+    {
+        return text.to_owned();
+    }
+    serde_json::Value::from(text).to_string()
+}
+
+impl Proposal {
+    /// As a part of `policy.yaml`.
+    pub fn to_yaml(&self) -> String {
+        let mut text = format!("egress:\n  {}:\n", self.phase);
+        if self.rules.is_empty() {
+            text.push_str("    allow: []   # nothing was used\n");
+            return text;
+        }
+        text.push_str("    allow:\n");
+        for Proposed { line, times, need } in &self.rules {
+            let note = match need {
+                Need::Used => format!("used {times}×"),
+                Need::Refused => format!("refused {times}×: allow it only if it is meant"),
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "      - {line}   # {note}");
+        }
+        if self.forgotten > 0 {
+            let _ = writeln!(text, "# {} more were seen and are not listed", self.forgotten);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+#[path = "learn_tests.rs"]
+mod tests;

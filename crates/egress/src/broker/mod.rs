@@ -1,0 +1,366 @@
+//! The one who decides: rules, money, credentials and the log, for all gateways of a server.
+//!
+//! ```text
+//!               Road (join, leave, forget)          people (explain, learn, change)
+//!                         │                                   │
+//!  gateway ── question ──▶ Broker ── Ruling: may it? ── Purses: is there money? ── Credentials: with what?
+//!          ◀── answer ────   │
+//!          ── report ────▶ Ledger: one record
+//! ```
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | [`compiled`] | rules, laid out for looking up |
+//! | [`ruling`] | what the rules of one sandbox say about one request |
+//! | [`refusal`] | the sentences, and what a person can do |
+//! | [`explain`], [`learn`] | for people |
+//! | [`credentials`] | where values come from |
+//! | [`traffic`] | requests and bytes |
+//! | [`ledger`] | the log |
+//! | [`kept`] | what a restarted server knows again |
+//!
+//! **Invariants:** an answer comes from one generation of the rules. A sandbox that has left gets no credential, also not for a question
+//! that was asked before. Each report becomes one record.
+
+mod answer;
+pub mod compiled;
+pub mod credentials;
+pub mod explain;
+pub mod kept;
+pub mod learn;
+pub mod ledger;
+mod member;
+pub mod refusal;
+mod road;
+pub mod ruling;
+mod serve;
+pub mod traffic;
+
+use std::{
+    collections::HashMap,
+    fmt, io,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+use contracts::egress::Network;
+use domain::{
+    id::SandboxId,
+    money::Money,
+    policy::{BudgetScope, Bundle},
+    time::Timestamp,
+};
+
+use self::{
+    credentials::{Credentials, Seal},
+    explain::Explanation,
+    kept::Kept,
+    learn::{Proposal, Use},
+    ledger::{ExchangeRecord, Ledger, Record, What},
+    member::{Member, lock},
+    ruling::Ruling,
+    traffic::Allowances,
+};
+use crate::{
+    ask::{Exchange, Report, Whose},
+    bundles::{Known, place::PlaceError, registries::RegistryHosts},
+    gateway::link::GatewayLink,
+    model::{
+        budget::{Account, Purses, Spent},
+        prices::Prices,
+    },
+    trust::Roots,
+};
+
+pub use serve::{Gateways, ServeError};
+
+#[cfg(test)]
+#[path = "broker_tests.rs"]
+mod tests;
+
+/// What a broker needs from its server.
+pub struct Settings {
+    /// Below the server's data; networks and sums are kept here.
+    pub directory: PathBuf,
+    pub known: Known,
+    /// The registries of this host, for sandboxes whose image says nothing else.
+    pub registries: RegistryHosts,
+    pub prices: Prices,
+    /// Money for one task that has no account of its own.
+    pub task_budget: Option<Money>,
+    pub allowances: Allowances,
+    /// What everybody believes, for the bundles inside.
+    pub roots: Roots,
+    pub credentials: Arc<dyn Credentials>,
+    pub seal: Arc<dyn Seal>,
+    pub ledger: Arc<dyn Ledger>,
+    pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+/// Decides for all sandboxes of a server.
+pub struct Broker {
+    settings: Settings,
+    known: Mutex<Arc<Known>>,
+    registries: Mutex<Arc<RegistryHosts>>,
+    kept: Kept,
+    members: Mutex<HashMap<SandboxId, Arc<Member>>>,
+    purses: Mutex<Purses>,
+    link: Mutex<Option<GatewayLink>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum BrokerError {
+    #[error("the directory of the way out cannot be used")]
+    Directory(#[source] io::Error),
+    #[error("what was spent cannot be read: {0}")]
+    Spent(String),
+    #[error("sandbox {0} has no way out now")]
+    NotJoined(SandboxId),
+    #[error(transparent)]
+    Url(#[from] PlaceError),
+    #[error(transparent)]
+    Kept(#[from] kept::KeptError),
+}
+
+/// One thing that a sandbox did or tried, and how often.
+pub type SeenUse = (Use, u64);
+
+impl Broker {
+    pub fn open(mut settings: Settings) -> Result<Self, BrokerError> {
+        let kept = Kept::open(settings.directory.clone()).map_err(BrokerError::Directory)?;
+        let purses = read_spent(&settings.directory)?;
+        let known = std::mem::replace(&mut settings.known, nothing_known());
+        let registries = std::mem::take(&mut settings.registries);
+        Ok(Self {
+            known: Mutex::new(Arc::new(known)),
+            registries: Mutex::new(Arc::new(registries)),
+            kept,
+            members: Mutex::default(),
+            purses: Mutex::new(purses),
+            link: Mutex::new(None),
+            settings,
+        })
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.settings.now)()
+    }
+
+    fn member(&self, sandbox: SandboxId) -> Option<Arc<Member>> {
+        lock(&self.members).get(&sandbox).cloned()
+    }
+
+    fn joined(&self, sandbox: SandboxId) -> Result<Arc<Member>, BrokerError> {
+        self.member(sandbox).ok_or(BrokerError::NotJoined(sandbox))
+    }
+
+    fn ruling(&self, network: Network, generation: u64) -> Ruling {
+        let known = Arc::clone(&lock(&self.known));
+        let registries = Arc::clone(&lock(&self.registries));
+        Ruling::new(network, &known, &registries, generation)
+    }
+
+    /// Which rule decides about a request, and why.
+    pub fn explain(
+        &self,
+        sandbox: SandboxId,
+        method: &str,
+        url: &str,
+    ) -> Result<Explanation, BrokerError> {
+        Ok(self.joined(sandbox)?.ruling().explain(method, url)?)
+    }
+
+    /// What the sandbox did and tried since it joined.
+    pub fn seen(&self, sandbox: SandboxId) -> Result<Vec<SeenUse>, BrokerError> {
+        let member = self.joined(sandbox)?;
+        let seen = lock(&member.seen);
+        Ok(seen.iter().map(|(seen, times)| (seen.clone(), times)).collect())
+    }
+
+    /// The smallest policy for what was seen.
+    pub fn learn(&self, sandbox: SandboxId) -> Result<Proposal, BrokerError> {
+        let member = self.joined(sandbox)?;
+        let ruling = member.ruling();
+        let bundle = |seen: &Use| -> Option<Bundle> {
+            let (method, path) = seen.request.as_ref()?;
+            let scheme = if seen.port == 80 { "http" } else { "https" };
+            let url = format!("{scheme}://{}:{}{path}", seen.host, seen.port);
+            ruling.bundle_for(method, &url)
+        };
+        let proposal = lock(&member.seen).propose(ruling.compiled.phase(), bundle);
+        Ok(proposal)
+    }
+
+    /// The rules of a sandbox are others from now on. Tunnels that they no longer allow are closed.
+    pub async fn change(&self, sandbox: SandboxId, network: Network) -> Result<u64, BrokerError> {
+        let member = self.joined(sandbox)?;
+        let generation = member.ruling().generation + 1;
+        self.remember(&member, &network, generation)?;
+        member.replace(self.ruling(network, generation));
+        self.announce(&member, generation).await;
+        Ok(generation)
+    }
+
+    /// A policy that cannot be used: the last one holds, and somebody should know.
+    pub fn alarm(&self, sandbox: Option<SandboxId>, reason: String) {
+        tracing::error!(%reason, "the way out needs a person");
+        let member = sandbox.and_then(|sandbox| self.member(sandbox));
+        self.record(member.as_deref(), What::Alarm { reason });
+    }
+
+    /// Providers, hosts and registries are others from now on, for every sandbox.
+    pub async fn reload(&self, known: Known, registries: RegistryHosts) {
+        *lock(&self.known) = Arc::new(known);
+        *lock(&self.registries) = Arc::new(registries);
+        let members: Vec<Arc<Member>> = lock(&self.members).values().cloned().collect();
+        for member in members {
+            let old = member.ruling();
+            let generation = old.generation + 1;
+            member.replace(self.ruling(old.network.clone(), generation));
+            self.announce(&member, generation).await;
+        }
+    }
+
+    /// The limits that a sandbox's requests count against from now on.
+    pub fn budget(&self, sandbox: SandboxId, accounts: Vec<Account>) -> Result<(), BrokerError> {
+        *lock(&self.joined(sandbox)?.accounts) = accounts;
+        Ok(())
+    }
+
+    /// What was spent on an account in the period that is now.
+    pub fn spent(&self, account: &Account) -> Money {
+        lock(&self.purses).spent(account, self.now())
+    }
+
+    async fn announce(&self, member: &Member, generation: u64) {
+        self.record(Some(member), What::Changed { generation });
+        let link = lock(&self.link).clone();
+        if let Some(link) = link
+            && let Err(error) = link.changed(whose(member.sandbox), generation).await
+        {
+            tracing::warn!(%error, "the gateway did not hear of a change; it ends");
+            link.close();
+        }
+    }
+
+    fn remember(
+        &self,
+        member: &Member,
+        network: &Network,
+        generation: u64,
+    ) -> Result<(), BrokerError> {
+        let remembered = kept::Remembered {
+            network: network.clone(),
+            authority: member.authority.clone(),
+            generation,
+        };
+        Ok(self.kept.write(member.sandbox, &remembered, self.settings.seal.as_ref())?)
+    }
+
+    fn accounts(&self, network: &Network) -> Vec<Account> {
+        let limit = self.settings.task_budget;
+        let account = |limit| Account {
+            scope: BudgetScope::Task,
+            whose: network.owner.to_string(),
+            period: None,
+            limit,
+        };
+        limit.map(account).into_iter().collect()
+    }
+
+    /// How an exchange went, once.
+    fn ended(&self, whose: Whose, exchange: Exchange, report: &Report) {
+        let sandbox = SandboxId::from_u128(whose.0);
+        let Some(member) = self.member(sandbox) else {
+            let what = What::Exchange(Box::new(ExchangeRecord::new(report, None)));
+            let mut record = Record::new(self.now(), None, None, what);
+            record.sandbox = Some(sandbox.to_string());
+            self.settings.ledger.write(&record);
+            return;
+        };
+        let open = lock(&member.open).remove(&exchange);
+        let (rule, reservation) = match open {
+            Some(open) => (Some(open.rule), open.reservation),
+            None => (None, None),
+        };
+        lock(&member.traffic).end(rule.as_deref(), report.bytes_up, report.bytes_down);
+        lock(&member.seen).add(report);
+        let cost = reservation.map(|reservation| {
+            let mut purses = lock(&self.purses);
+            let cost = purses.settle(reservation, report.usage.as_ref(), report.bytes_down);
+            keep_spent(&self.settings.directory, &purses.kept());
+            cost
+        });
+        self.record(Some(&member), What::Exchange(Box::new(ExchangeRecord::new(report, cost))));
+    }
+
+    /// Nobody will tell how these went: they cost what was set aside.
+    fn abandon(&self, member: &Member) {
+        let open: Vec<member::Open> = lock(&member.open).drain().map(|(_, open)| open).collect();
+        let mut purses = lock(&self.purses);
+        let mut is_changed = false;
+        for reservation in open.into_iter().filter_map(|open| open.reservation) {
+            purses.settle(reservation, None, u64::MAX);
+            is_changed = true;
+        }
+        if is_changed {
+            keep_spent(&self.settings.directory, &purses.kept());
+        }
+    }
+
+    fn record(&self, member: Option<&Member>, what: What) {
+        let whose = member.map(|member| (member.sandbox, &member.owner));
+        let phase = member.map(|member| member.ruling().compiled.phase().as_str());
+        self.settings.ledger.write(&Record::new(self.now(), whose, phase, what));
+    }
+}
+
+const fn whose(sandbox: SandboxId) -> Whose {
+    Whose(sandbox.as_u128())
+}
+
+fn nothing_known() -> Known {
+    Known {
+        models: crate::bundles::model::Models::default(),
+        githubs: Vec::new(),
+        clouds: std::collections::BTreeMap::new(),
+    }
+}
+
+const SPENT: &str = "spent.json";
+
+fn read_spent(directory: &std::path::Path) -> Result<Purses, BrokerError> {
+    let wrong = |error: &dyn fmt::Display| BrokerError::Spent(error.to_string());
+    match std::fs::read(directory.join(SPENT)) {
+        Ok(text) => {
+            let rows: Vec<Spent> = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+            Ok(Purses::from_kept(rows))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Purses::default()),
+        Err(error) => Err(wrong(&error)),
+    }
+}
+
+/// A sum that cannot be kept is still right until the server ends.
+fn keep_spent(directory: &std::path::Path, rows: &[Spent]) {
+    let written = serde_json::to_vec(rows)
+        .map_err(io::Error::other)
+        .and_then(|text| kept::write_whole(&directory.join(SPENT), &text));
+    if let Err(error) = written {
+        tracing::error!(%error, "what was spent on models cannot be kept");
+    }
+}
+
+impl fmt::Debug for Broker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broker")
+            .field("members", &lock(&self.members).len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,100 @@
+//! A refusal in the words of a model's provider, so that an agent shows it instead of trying again.
+
+use serde_json::json;
+
+use crate::{
+    ask::Refusal,
+    bundles::model::{Costs, INSIDE_HOST},
+};
+
+/// The body for whoever asked `path` of `host`; none where nobody expects a provider's words.
+pub fn body(host: &str, path: &str, refusal: &Refusal) -> Option<String> {
+    let message = match refusal.remedy.as_str() {
+        "" => format!("lamplighter: {}", refusal.reason),
+        remedy => format!("lamplighter: {}; {remedy}", refusal.reason),
+    };
+    let code = refusal.code.as_str();
+    let told = match language(host, path)? {
+        Costs::AnthropicMessages => {
+            let kind =
+                if refusal.status == 400 { "invalid_request_error" } else { "permission_error" };
+            let error = json!({ "type": kind, "message": message, "code": code });
+            json!({ "type": "error", "error": error })
+        }
+        Costs::OpenaiChat | Costs::OpenaiResponses => {
+            let kind =
+                if code == "budget_hit" { "insufficient_quota" } else { "invalid_request_error" };
+            json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
+        }
+        Costs::Gemini => {
+            let status =
+                if code == "budget_hit" { "RESOURCE_EXHAUSTED" } else { "PERMISSION_DENIED" };
+            let error = json!({ "code": refusal.status, "message": message, "status": status, "details": [{ "reason": code }] });
+            json!({ "error": error })
+        }
+    };
+    Some(told.to_string())
+}
+
+fn language(host: &str, path: &str) -> Option<Costs> {
+    let path = path.split('?').next().unwrap_or(path);
+    let is_model = host == INSIDE_HOST || KNOWN_HOSTS.contains(&host);
+    if !is_model {
+        return None;
+    }
+    if path.ends_with("/messages") || path.ends_with("/messages/count_tokens") {
+        return Some(Costs::AnthropicMessages);
+    }
+    if path.ends_with("/chat/completions") || path.ends_with("/embeddings") {
+        return Some(Costs::OpenaiChat);
+    }
+    if path.ends_with("/responses") || path.ends_with("/responses/compact") {
+        return Some(Costs::OpenaiResponses);
+    }
+    path.contains("/models/").then_some(Costs::Gemini)
+}
+
+/// The vendors' own hosts, as in the providers' tables.
+const KNOWN_HOSTS: [&str; 3] =
+    ["api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ask::RefusalCode, broker::refusal::refusal, bundles::model::provider};
+
+    #[test]
+    fn every_vendor_is_answered_for_in_its_own_words() {
+        let over = Refusal {
+            remedy: "raise it with `lamp task budget`".to_owned(),
+            ..refusal(RefusalCode::Budget, "api.openai.com", 443, "the budget is used up")
+        };
+        let told: Vec<String> = [
+            ("api.anthropic.com", "/v1/messages?beta=true"),
+            ("model.lamp.internal", "/openai/v1/responses"),
+            ("api.openai.com", "/v1/chat/completions"),
+            ("generativelanguage.googleapis.com", "/v1beta/models/g:generateContent"),
+            ("example.com", "/v1/messages"),
+        ]
+        .iter()
+        .map(|(host, path)| body(host, path, &over).unwrap_or_else(|| "-".to_owned()))
+        .collect();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","type":"permission_error"},"type":"error"}
+        {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","param":null,"type":"insufficient_quota"}}
+        {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","param":null,"type":"insufficient_quota"}}
+        {"error":{"code":402,"details":[{"reason":"budget_hit"}],"message":"lamplighter: the budget is used up; raise it with `lamp task budget`","status":"RESOURCE_EXHAUSTED"}}
+        -
+        "#);
+    }
+
+    #[test]
+    fn the_hosts_are_those_of_the_tables() {
+        let hosts = domain::policy::ModelProvider::ALL
+            .iter()
+            .filter_map(|which| provider(*which).unwrap().place())
+            .map(|place| place.host().to_string())
+            .collect::<Vec<_>>();
+        assert_eq!(hosts, KNOWN_HOSTS);
+    }
+}
