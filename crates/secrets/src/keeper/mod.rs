@@ -3,13 +3,15 @@
 //! ```text
 //!  <data>/secrets/values/GITHUB     what it is for, and the sealed value
 //!  <data>/secrets/grants/t_01…      which sandboxes of a task may use secrets
+//!  <data>/secrets/inside/s_01…      what stands for secrets inside a sandbox
 //! ```
 //!
-//! **Invariants:** a value goes in and does not come out, but for one use of a sandbox that was granted. What was withdrawn
+//! **Invariants:** a value goes in and does not come out, but for one use of a sandbox that was granted, or of the server itself. What was withdrawn
 //! is withdrawn at once, and stays so after a restart. A crash leaves the old value or the new one.
 
 mod expose;
 mod grants;
+mod placeholders;
 mod record;
 mod turning;
 
@@ -35,6 +37,7 @@ pub use self::{
 };
 use self::{
     grants::Grants,
+    placeholders::Placeholders,
     record::{Record, Records},
 };
 use crate::{
@@ -66,6 +69,7 @@ struct State {
     records: Records,
     broken: Vec<Broken>,
     grants: Grants,
+    placeholders: Placeholders,
     redactions: Option<Arc<Redactions>>,
 }
 
@@ -208,6 +212,11 @@ impl Keeper {
         Ok(redactions)
     }
 
+    /// A value that the server itself uses, as the key of a model provider. No sandbox gets it, and no grant is asked for.
+    pub fn for_the_server(&self, name: &SecretName) -> Result<SecretValue, SecretError> {
+        self.opened(&self.state(), name)
+    }
+
     pub fn sealer(&self) -> &Arc<Sealer> {
         &self.inner.sealer
     }
@@ -222,6 +231,10 @@ impl Keeper {
         if !state.grants.has(task, sandbox)? {
             return Err(SecretError::Revoked);
         }
+        self.opened(&state, name)
+    }
+
+    fn opened(&self, state: &State, name: &SecretName) -> Result<SecretValue, SecretError> {
         if let Some(broken) = state.broken.iter().find(|broken| broken.name == *name) {
             return Err(SecretError::Busy { reason: format!("`{name}` {}", broken.reason) });
         }

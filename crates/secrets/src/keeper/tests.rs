@@ -123,7 +123,7 @@ async fn everything_survives_a_restart_and_nothing_is_written_in_the_open() {
         assert_eq!(mode, 0o600, "{}", path.display());
         assert!(!String::from_utf8_lossy(&bytes).contains(VALUE), "{}", path.display());
     }
-    for directory in [house.data(), house.data().join("values"), house.data().join("grants")] {
+    for directory in ["", "values", "grants", "inside"].map(|part| house.data().join(part)) {
         assert_eq!(fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
     }
     assert!(!format!("{keeper:?} {:?}", entry("A", VALUE)).contains(VALUE));
@@ -296,6 +296,33 @@ async fn values_that_are_kept_are_removed_from_text() {
     assert_eq!(keeper.redactions().unwrap().text("another%20value"), "[redacted]");
     keeper.delete(&name("A")).unwrap();
     assert_eq!(keeper.redactions().unwrap().text("another value"), "another value");
+}
+
+#[test]
+fn placeholders_stay_the_same_until_their_sandbox_is_gone() {
+    let house = House::new();
+    let (one, other) = (SandboxId::from_u128(1), SandboxId::from_u128(2));
+    let names = [name("A"), name("B")];
+    let keeper = house.open();
+    let first = keeper.placeholders(one, &names[..1]).unwrap();
+    let both = keeper.placeholders(one, &names).unwrap();
+    assert_eq!(both[&names[0]], first[&names[0]]);
+    assert_ne!(keeper.placeholders(other, &names).unwrap()[&names[0]], first[&names[0]]);
+    assert_eq!(house.open().placeholders(one, &names).unwrap(), both);
+    assert_eq!(house.open().placeholders(one, &names[..1]).unwrap(), first, "others are not told");
+    keeper.forget(one).unwrap();
+    assert_ne!(keeper.placeholders(one, &names).unwrap(), both);
+    fs::write(house.data().join("inside").join(other.to_string()), "nonsense\n").unwrap();
+    assert!(house.open().placeholders(other, &names).is_err());
+}
+
+#[test]
+fn the_server_uses_its_own_keys_without_a_grant() {
+    let house = House::new();
+    let keeper = house.open();
+    keeper.set(entry("MODEL", VALUE), NOW).unwrap();
+    assert_eq!(keeper.for_the_server(&name("MODEL")).unwrap().expose(), VALUE);
+    assert!(matches!(keeper.for_the_server(&name("NONE")), Err(SecretError::Unknown(_))));
 }
 
 struct Book(Mutex<Vec<Exposed>>, Result<(), String>);

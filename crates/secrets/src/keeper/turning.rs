@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use super::{Grants, Inner, Keeper, KeeperError, State, read, values};
+use super::{Grants, Inner, Keeper, KeeperError, Placeholders, State, read, values};
 use crate::{
     disk,
     randomness::Randomness,
@@ -80,7 +80,9 @@ impl Keeper {
         let (records, broken) = read(&values, &sealer).map_err(io(&values))?;
         let grants = directory.join("grants");
         let grants = Grants::open(grants.clone()).map_err(io(&grants))?;
-        let state = Mutex::new(State { records, broken, grants, redactions: None });
+        let inside = directory.join("inside");
+        let placeholders = Placeholders::open(inside.clone()).map_err(io(&inside))?;
+        let state = Mutex::new(State { records, broken, grants, placeholders, redactions: None });
         Ok(Self { inner: Arc::new(Inner { directory, master, sealer, state }) })
     }
 
