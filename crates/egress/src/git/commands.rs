@@ -107,6 +107,23 @@ impl CommandList {
     }
 }
 
+/// Whether the list is whole, looking at each line once, however small the pieces are that it comes in.
+pub fn is_whole(buffer: &[u8], looked_at: &mut usize) -> Result<bool, ListError> {
+    loop {
+        if *looked_at > LIST_LIMIT {
+            return Err(ListError::TooLong);
+        }
+        let rest = buffer.get(*looked_at..).unwrap_or_default();
+        match packet_line::read(rest)? {
+            Some((Packet::Flush, _)) => return Ok(true),
+            Some((Packet::Line(_) | Packet::Delimiter | Packet::ResponseEnd, length)) => {
+                *looked_at += length;
+            }
+            None => return Ok(false),
+        }
+    }
+}
+
 /// Reads the list at the beginning of a push, once all of it is there, and tells how many bytes it has.
 ///
 /// An empty list is what git sends to ask whether it may push at all.

@@ -14,14 +14,17 @@ use super::commands::{ObjectFormat, ObjectId};
 /// The largest commit that is kept, in bytes.
 pub const COMMIT_LIMIT: u64 = 1024 * 1024;
 
-/// The most bytes of commits that are kept.
-pub const KEPT_LIMIT: usize = 32 * 1024 * 1024;
+/// The most bytes of commits that are kept, each counted with what it costs to keep it.
+pub const KEPT_LIMIT: usize = 64 * 1024 * 1024;
+
+/// What a commit costs besides its content.
+const COST_OF_ONE: usize = 1024;
 
 /// The most objects of one pack.
 pub const OBJECT_LIMIT: u32 = 4_000_000;
 
 /// The most bytes that all objects may have when they are unpacked.
-pub const UNPACKED_LIMIT: u64 = 16 * 1024 * 1024 * 1024;
+pub const UNPACKED_LIMIT: u64 = 4 * 1024 * 1024 * 1024;
 
 /// The most parents of one commit that are looked at.
 const PARENT_LIMIT: usize = 64;
@@ -60,6 +63,8 @@ pub struct Pack {
     contents: HashMap<u64, Vec<u8>>,
     places: HashMap<ObjectId, u64>,
     parents: HashMap<ObjectId, Vec<ObjectId>>,
+    /// One for all objects, because making one costs more than most objects do.
+    inflate: Decompress,
     scratch: Vec<u8>,
 }
 
@@ -77,7 +82,6 @@ struct Content {
     start: u64,
     size: u64,
     unpacked: u64,
-    inflate: Decompress,
     keep: Option<Kept>,
 }
 
@@ -109,6 +113,7 @@ impl Pack {
             contents: HashMap::new(),
             places: HashMap::new(),
             parents: HashMap::new(),
+            inflate: Decompress::new(true),
             scratch: vec![0; 32 * 1024],
         }
     }
@@ -160,6 +165,11 @@ impl Pack {
         false
     }
 
+    /// What is kept, in the terms of [`KEPT_LIMIT`].
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
     fn header(&mut self, bytes: &[u8]) -> Result<usize, PackError> {
         let used = bytes.len().min(12 - self.head.len());
         self.head.extend_from_slice(bytes.get(..used).unwrap_or_default());
@@ -204,8 +214,8 @@ impl Pack {
             return Err(PackError::TooLarge);
         }
         let keep = self.keep(&kind, size);
-        let inflate = Decompress::new(true);
-        self.state = State::Content(Box::new(Content { start, size, unpacked: 0, inflate, keep }));
+        self.inflate.reset(true);
+        self.state = State::Content(Box::new(Content { start, size, unpacked: 0, keep }));
         Ok(used.saturating_sub(before))
     }
 
@@ -227,13 +237,13 @@ impl Pack {
         let State::Content(content) = &mut self.state else {
             return Err(PackError::Object);
         };
-        let (read, wrote) = (content.inflate.total_in(), content.inflate.total_out());
-        let status = content
+        let (read, wrote) = (self.inflate.total_in(), self.inflate.total_out());
+        let status = self
             .inflate
             .decompress(bytes, &mut self.scratch, FlushDecompress::None)
             .map_err(|_| PackError::Object)?;
-        let used = usize::try_from(content.inflate.total_in() - read).unwrap_or(bytes.len());
-        let count = content.inflate.total_out() - wrote;
+        let used = usize::try_from(self.inflate.total_in() - read).unwrap_or(bytes.len());
+        let count = self.inflate.total_out() - wrote;
         content.unpacked += count;
         if content.unpacked > content.size {
             return Err(PackError::Object);
@@ -275,7 +285,7 @@ impl Pack {
             return;
         };
         let id = name(self.format, &content);
-        self.kept += content.len();
+        self.kept += content.len() + COST_OF_ONE;
         self.parents.insert(id.clone(), read_parents(&content, self.format));
         self.places.insert(id, start);
         self.contents.insert(start, content);

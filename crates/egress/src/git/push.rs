@@ -56,7 +56,10 @@ pub struct Push {
 
 #[derive(Debug)]
 enum Stage {
-    List,
+    /// How many of the bytes are lines that have been looked at.
+    List {
+        looked_at: usize,
+    },
     Pack(Box<Pack>),
     /// A question without updates: nothing may follow.
     Question,
@@ -69,7 +72,7 @@ impl Push {
         match content_encoding {
             None | Some("identity") => Ok(Self {
                 allowed,
-                stage: Stage::List,
+                stage: Stage::List { looked_at: 0 },
                 list: None,
                 held: Vec::new(),
                 pack_bytes: 0,
@@ -98,7 +101,7 @@ impl Push {
     /// The body has ended: gives the bytes that were held back, if every update goes forwards.
     pub fn finish(&mut self) -> Result<Vec<u8>, PushError> {
         match &self.stage {
-            Stage::List => return Err(PushError::Incomplete),
+            Stage::List { .. } => return Err(PushError::Incomplete),
             Stage::Question => {}
             Stage::Refused(error) => return Err(error.clone()),
             Stage::Pack(pack) => {
@@ -130,8 +133,11 @@ impl Push {
                 let rest = self.held.split_off(given);
                 Ok(std::mem::replace(&mut self.held, rest))
             }
-            Stage::List => {
+            Stage::List { looked_at } => {
                 self.held.extend_from_slice(bytes);
+                if !commands::is_whole(&self.held, looked_at)? {
+                    return Ok(Vec::new());
+                }
                 let Some((list, used)) = commands::read(&self.held)? else {
                     return Ok(Vec::new());
                 };

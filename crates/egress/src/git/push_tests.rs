@@ -143,3 +143,26 @@ fn a_long_fetch_is_looked_at_though_it_is_compressed() {
     let bomb = packed(&body(&[&want], b"").repeat(FETCH_LIMIT / 60));
     assert_eq!(read(&bomb, 5000), Err(FetchError::TooLong));
 }
+
+#[test]
+fn a_list_without_an_end_is_not_kept_for_ever() {
+    let shallow = format!("shallow {ID}");
+    let endless = body(&vec![shallow.as_str(); 3000], b"");
+    for piece in [1, 1000, usize::MAX] {
+        assert_eq!(pushed(&endless, piece), (Err(PushError::List(ListError::TooLong)), Vec::new()));
+    }
+}
+
+#[test]
+fn a_pack_of_empty_commits_costs_little_to_read() {
+    let count = 70_000_u32;
+    let commit = [0x10, 0x78, 0x9c, 3, 0, 0, 0, 0, 1];
+    let mut pack = super::pack::Pack::new(commands::ObjectFormat::Sha1);
+    pack.read(&[b"PACK\0\0\0\x02".as_slice(), &count.to_be_bytes()].concat()).unwrap();
+    for _ in 0..count {
+        pack.read(&commit).unwrap();
+    }
+    pack.read(&[0; 20]).unwrap();
+    pack.finish().unwrap();
+    assert!(pack.kept() <= super::pack::KEPT_LIMIT + 2048);
+}
