@@ -16,7 +16,7 @@ mod views;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use aho_corasick::{AhoCorasick, BuildError};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
 use zeroize::Zeroizing;
 
 use self::views::{Seen, View};
@@ -47,7 +47,10 @@ impl Redactions {
         forms.sort_by(|one, other| one.as_slice().cmp(other.as_slice()));
         forms.dedup();
         let longest = forms.iter().map(|form| form.len()).max().unwrap_or_default();
-        let automaton = AhoCorasick::new(forms.iter().map(|form| form.as_slice()))?;
+        // The faster kind needs a thousand times the length of a value in memory.
+        let automaton = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(forms.iter().map(|form| form.as_slice()))?;
         Ok(Self { forms, longest, automaton })
     }
 
@@ -61,6 +64,12 @@ impl Redactions {
 
     /// Whole bytes, without the values.
     pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
+        if bytes.len() > AT_ONCE {
+            let mut stream = Stream::default();
+            let mut out = stream.feed(self, bytes);
+            out.extend(stream.finish(self));
+            return if out == bytes { Cow::Borrowed(bytes) } else { Cow::Owned(out) };
+        }
         let views = self.views(bytes);
         let found = self.found(&views);
         if found.is_empty() {
@@ -114,22 +123,57 @@ impl fmt::Debug for Redactions {
 /// Removes values from a text that comes in pieces.
 pub struct Redactor {
     redactions: Arc<Redactions>,
+    stream: Stream,
+}
+
+impl Redactor {
+    pub fn new(redactions: Arc<Redactions>) -> Self {
+        Self { redactions, stream: Stream::default() }
+    }
+
+    /// Takes a piece, and gives what is certain.
+    pub fn feed(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.stream.feed(&self.redactions, piece)
+    }
+
+    /// The rest.
+    pub fn finish(self) -> Vec<u8> {
+        let Self { redactions, stream } = self;
+        stream.finish(&redactions)
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("held", &self.stream.held.len()).finish_non_exhaustive()
+    }
+}
+
+/// How much is looked at in one go. What is needed for that is many times as much.
+const AT_ONCE: usize = 64 * 1024;
+
+/// What is between two pieces.
+#[derive(Default)]
+struct Stream {
     held: Zeroizing<Vec<u8>>,
     /// So many of the first bytes held belong to a value, whose mark was written.
     covered: usize,
 }
 
-impl Redactor {
-    pub fn new(redactions: Arc<Redactions>) -> Self {
-        Self { redactions, held: Zeroizing::default(), covered: 0 }
+impl Stream {
+    fn feed(&mut self, redactions: &Redactions, piece: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(piece.len());
+        for part in piece.chunks(AT_ONCE) {
+            out.extend(self.part(redactions, part));
+        }
+        out
     }
 
-    /// Takes a piece, and gives what is certain.
-    pub fn feed(&mut self, piece: &[u8]) -> Vec<u8> {
-        self.held.extend_from_slice(piece);
-        let views = self.redactions.views(&self.held);
+    fn part(&mut self, redactions: &Redactions, part: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(part);
+        let views = redactions.views(&self.held);
         let length = self.held.len();
-        let held_from = views.iter().map(|seen| self.redactions.held_from(seen, length));
+        let held_from = views.iter().map(|seen| redactions.held_from(seen, length));
         let mut cut = held_from.min().unwrap_or(length);
         // No view may find itself in the middle of an escape with the next piece.
         while let Some(earlier) =
@@ -137,14 +181,13 @@ impl Redactor {
         {
             cut = earlier;
         }
-        let found = self.redactions.found(&views);
+        let found = redactions.found(&views);
         self.give(&found, cut)
     }
 
-    /// The rest.
-    pub fn finish(mut self) -> Vec<u8> {
-        let views = self.redactions.views(&self.held);
-        let found = self.redactions.found(&views);
+    fn finish(mut self, redactions: &Redactions) -> Vec<u8> {
+        let views = redactions.views(&self.held);
+        let found = redactions.found(&views);
         let all = self.held.len();
         self.give(&found, all)
     }
@@ -164,12 +207,6 @@ impl Redactor {
         let rest = Zeroizing::new(self.held.get(cut..).unwrap_or_default().to_vec());
         self.held = rest;
         out
-    }
-}
-
-impl fmt::Debug for Redactor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Redactor").field("held", &self.held.len()).finish_non_exhaustive()
     }
 }
 

@@ -148,7 +148,7 @@ fn what_is_held_back_has_a_limit() {
     for piece in [&b"a"[..], b"\n", b"a\n", b"\\", b"\\u000a", b"%0a", b"s3cr3t\n\n\n"] {
         for _ in 0..2000 {
             redactor.feed(piece);
-            assert!(redactor.held.len() < 3000, "{} bytes are held", redactor.held.len());
+            assert!(redactor.stream.held.len() < 3000, "{redactor:?}");
         }
     }
 }
@@ -164,6 +164,19 @@ fn a_key_of_many_lines_is_removed_line_by_line_too() {
     assert_eq!(redactions.text(log), "1 | -----BEGIN PRIVATE KEY-----\n2 | [redacted]\n");
     let escaped = serde_json::to_string(key).unwrap();
     assert_eq!(redactions.text(&escaped), "\"[redacted]\\n\"");
+}
+
+#[test]
+fn a_long_text_is_read_in_parts_and_comes_out_the_same() {
+    let redactions = redactions(&[VALUE]);
+    let value = STANDARD.encode(VALUE);
+    for offset in 0..value.len() + 2 {
+        let text = format!("{}{value}{}", "x".repeat(AT_ONCE - offset), "y".repeat(AT_ONCE));
+        let out = redactions.text(&text);
+        assert_eq!(out, text.replace(&value, MARK), "{offset}");
+    }
+    let plain = "plain % \\ text\n".repeat(10_000);
+    assert!(matches!(redactions.text(&plain), Cow::Borrowed(_)));
 }
 
 #[test]
