@@ -170,6 +170,11 @@ impl Provider {
         self.inner.pool.waiting()
     }
 
+    /// Whether as many wait as are wanted.
+    pub fn is_stocked(&self) -> bool {
+        self.inner.pool.is_stocked()
+    }
+
     /// The repositories that sandboxes can have.
     pub fn mirrors(&self) -> &Mirrors {
         &self.inner.mirrors

@@ -1,6 +1,7 @@
 //! Computers that wait for somebody (SB9).
 //!
-//! A waiting member is a body with a fresh disk and nothing else: no identity, no secret, no way out. Claiming
+//! A waiting member is a body with a fresh disk and nothing else: no identity, no secret, no way out. Where its image has
+//! repositories, git has looked at them once, so that the first look of whoever comes is not the slow one. Claiming
 //! takes it off the shelf under a lock, so nobody else can have it, and it never comes back: a body that was used
 //! is destroyed. Members have no record, so what a crashed server leaves of them is cleared away.
 //!
@@ -137,6 +138,12 @@ impl Pool {
         self.lock().values().map(|row| row.members.len()).sum()
     }
 
+    /// Whether as many wait as are wanted, and none is being made.
+    pub(super) fn is_stocked(&self) -> bool {
+        let waits = |row: &Shelf| u32::try_from(row.members.len()).unwrap_or(u32::MAX);
+        self.lock().values().all(|row| row.coming == 0 && waits(row) >= row.wanted)
+    }
+
     pub(super) fn stacks(&self) -> Vec<Stack> {
         self.lock().values().map(|row| row.stack.clone()).collect()
     }
@@ -178,8 +185,9 @@ impl Inner {
                     return;
                 }
                 let made = inner.boot(&stack, tier, &compute, Disk::New).await;
-                if let Err(error) = &made {
-                    tracing::warn!(%error, "no member for the pool");
+                match &made {
+                    Ok(member) => inner.look_around(&member.body, &stack, tier, &compute).await,
+                    Err(error) => tracing::warn!(%error, "no member for the pool"),
                 }
                 if let Some(unwanted) = inner.pool.put(&kind, made.ok(), inner.now()) {
                     inner.discard(Arc::new(unwanted.body), Some(unwanted.disk));

@@ -5,7 +5,8 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use contracts::sandbox::{Checkout, SandboxError, Spec, User};
+use contracts::sandbox::{Checkout, Compute, SandboxError, Spec, User};
+use domain::agent::Tier;
 
 use super::{
     Inner, Sandbox,
@@ -24,6 +25,12 @@ const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Somebody waits for the end, so a hook before it has less.
 const TEAR_DOWN: Duration = Duration::from_secs(30);
+
+/// How long git may look at what a waiting computer holds.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// A look at 50,000 files took 48 MiB of it, which the kernel takes back when there is need.
+const ENOUGH_MEMORY_MIB: u32 = 512;
 
 impl Inner {
     /// Adds the mirrors' objects to what is shown inside.
@@ -62,6 +69,48 @@ impl Inner {
         let body = sandbox.body()?;
         let inside = sandbox.lock().record.stack.sources.clone();
         self.check_out_in(&body, &spec.sources, &inside).await
+    }
+
+    /// Has git look at the repositories of a computer that waits, once. The kernel makes its notes about a file when
+    /// somebody first looks at it in a sandbox, which takes three times as long as every look after that.
+    ///
+    /// What fails here only makes the first look slow.
+    pub(super) async fn look_around(
+        &self,
+        body: &Body,
+        stack: &Stack,
+        tier: Tier,
+        compute: &Compute,
+    ) {
+        let is_cheap = match tier {
+            Tier::Verified | Tier::Standard => compute.memory_mib >= ENOUGH_MEMORY_MIB,
+            // There it takes many seconds.
+            Tier::Untrusted => false,
+        };
+        if !is_cheap {
+            return;
+        }
+        for place in Checkouts::default().places(&stack.checkouts()) {
+            let Step::Run { argv, directory, environment } = place.seen() else { return };
+            let errand = Errand {
+                argv: &argv,
+                directory: &directory,
+                environment: &environment,
+                user: User::Agent,
+                limit: LOOK,
+            };
+            tokio::select! {
+                looked = errand::run(body, &errand, None) => match looked {
+                    Ok(outcome) => {
+                        if let Some(trouble) = outcome.trouble() {
+                            tracing::debug!(%trouble, "git did not look around");
+                        }
+                    }
+                    Err(error) => tracing::debug!(%error, "git did not look around"),
+                },
+                () = self.stop.cancelled() => return,
+            }
+        }
     }
 
     /// Runs a hook of the sandbox, if it has it (IM4).

@@ -107,6 +107,11 @@ impl Place {
         vec![git(&self.directory, &STATUS)]
     }
 
+    /// Looks at every file, and changes nothing: it may be stopped at any time.
+    pub fn seen(&self) -> Step {
+        git(&self.directory, &["--no-optional-locks", "status", "--porcelain"])
+    }
+
     fn at_commit(&self, head: &Head) -> Step {
         let commit = self.commit.as_str();
         match head {
@@ -123,7 +128,14 @@ impl Place {
 
 /// Without settings of the image, whose filters might reach for the network.
 fn git(directory: &str, arguments: &[&str]) -> Step {
-    let settings = ["-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"];
+    let settings = [
+        "-c",
+        "core.hooksPath=/dev/null",
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "submodule.recurse=false",
+    ];
     let words = std::iter::once("git").chain(settings).chain(arguments.iter().copied());
     let environment = [
         ("GIT_CONFIG_NOSYSTEM", "1"),

@@ -13,6 +13,7 @@ mod commands;
 mod house;
 mod lifetime;
 mod lives;
+mod looking;
 mod pool;
 #[path = "../world/mod.rs"]
 mod world;
