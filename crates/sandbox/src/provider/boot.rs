@@ -139,8 +139,7 @@ impl Inner {
         let (users, slot) = match self.identity {
             Identity::Ordinary => (Users::Single, None),
             Identity::Root => {
-                let full = || busy("every range of ids is taken");
-                let slot = self.slots.take().ok_or_else(full)?;
+                let slot = self.slots.take().map_err(busy)?;
                 (Users::Range { base: slot.base() }, Some(slot))
             }
         };

@@ -114,7 +114,7 @@ impl Inner {
 
     pub(super) async fn destroy(self: &Arc<Self>, id: SandboxId) -> Result<(), SandboxError> {
         let _turn = self.turns.take(id).await;
-        self.gone.add(id).map_err(busy)?;
+        self.gone.add(id, self.now()).map_err(busy)?;
         let known = self.known().get(&id).cloned();
         if let Some(sandbox) = known {
             self.tear_down(&sandbox).await;

@@ -33,7 +33,7 @@ use crate::{
     record::{BodyRecord, Gone, Record, Records},
     repositories::{FetchLimits, Mirrors},
     settings::Settings,
-    slots::Slots,
+    slots::{CLAIMS, Slots},
     spawner::Spawner,
     stack::Stack,
     turns::Turns,
@@ -74,7 +74,7 @@ impl Provider {
             },
             spawner: Spawner::new()?,
             builders: Builders::new(settings.walls),
-            slots: Slots::default(),
+            slots: Slots::new(Path::new(CLAIMS), &fs::canonicalize(&settings.data)?),
             groups: control_groups(&settings.data)?,
             images: Images::open(&settings.data.join("images"), disks.clone())
                 .map_err(|error| other("the images")(error.to_string()))?,
@@ -131,6 +131,7 @@ impl Provider {
         self.stop().await;
         self.inner.spawner.stop().await;
         self.inner.groups.close();
+        self.inner.slots.close();
         let disks = self.inner.disks.clone();
         drop(self);
         Ok(disks.close()?)

@@ -3,7 +3,7 @@
 //! A record is written after what it names was made, and taken away before that is removed. So after a crash
 //! everything without a record is nobody's, and is cleared away ([`crate::provider`] reconciles).
 //!
-//! An id that was destroyed is never used again: [`Gone`] keeps them all, sixteen bytes each.
+//! An id that was destroyed is not used again: [`Gone`] keeps them, sixteen bytes each, for more than a year.
 
 mod gone;
 mod shape;
