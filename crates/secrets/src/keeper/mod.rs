@@ -33,7 +33,7 @@ use domain::{
 pub use self::{
     expose::{ExposeError, Exposed, Use, Witness},
     record::{Description, RecordError},
-    turning::{Master, Reseal, TurnError, Turned},
+    turning::{Master, OldKey, Reseal, TurnError, Turned},
 };
 use self::{
     grants::Grants,

@@ -24,15 +24,26 @@ pub enum Master {
 
 /// Somebody else who keeps things that the same master key sealed.
 pub trait Reseal: Send + Sync {
-    /// Seals everything anew, by [`Sealer::rewrap`]. What fails is told in a sentence.
+    /// Seals everything anew, by [`Sealer::rewrap`]. Why something still needs the old key is told in half a sentence, and it is kept.
     fn reseal(&self, sealer: &Sealer) -> Result<(), String>;
 }
 
 /// What turning over came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turned {
     /// How many secrets have the new key.
     pub secrets: usize,
+    pub old_key: OldKey,
+}
+
+/// What became of the key before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OldKey {
+    Gone,
+    /// Somebody else still needs it.
+    Kept {
+        reason: String,
+    },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -48,8 +59,10 @@ pub enum TurnError {
     Seal { name: String, source: SealError },
     #[error("the secret `{name}` keeps the old key")]
     Io { name: String, source: io::Error },
-    #[error("{0}; the old key is kept")]
-    Other(String),
+    #[error(
+        "the last turning over is not finished, because {reason}; restart the server to finish it"
+    )]
+    Unfinished { reason: String },
     #[error(
         "these secrets cannot be read, and may need the old key, so it is kept: {0}; set or delete them first"
     )]
@@ -91,8 +104,10 @@ impl Keeper {
         let Master::File(path) = &self.inner.master else { return Err(TurnError::Given) };
         let file = KeyFile::at(path.clone());
         // One that was left unfinished is finished first, so that keys do not pile up.
-        if file.read()?.has_former() {
-            self.finish_turning(others)?;
+        if file.read()?.has_former()
+            && let OldKey::Kept { reason } = self.finish_turning(others)?.old_key
+        {
+            return Err(TurnError::Unfinished { reason });
         }
         let keys = file.begin(self.inner.sealer.randomness())?;
         self.inner.sealer.use_keys(keys);
@@ -116,13 +131,15 @@ impl Keeper {
                 *record = anew;
             }
         }
-        for other in others {
-            other.reseal(&self.inner.sealer).map_err(TurnError::Other)?;
+        let secrets = state.records.len();
+        let resealed = others.iter().try_for_each(|other| other.reseal(&self.inner.sealer));
+        if let Err(reason) = resealed {
+            return Ok(Turned { secrets, old_key: OldKey::Kept { reason } });
         }
         if let Master::File(path) = &self.inner.master {
             self.inner.sealer.use_keys(KeyFile::at(path.clone()).finish()?);
         }
-        Ok(Turned { secrets: state.records.len() })
+        Ok(Turned { secrets, old_key: OldKey::Gone })
     }
 }
 
