@@ -13,12 +13,22 @@
 //! |---|---|
 //! | [`address`] | which addresses may be dialled |
 //! | [`ask`] | what the two processes say to each other |
-//! | [`trust`] | the authority that a sandbox believes, certificates in the names of hosts, and what programs inside need |
+//! | [`broker`] | decides, pays, hands out credentials and writes down |
+//! | [`bundles`] | which requests belong to which capability |
+//! | [`gateway`] | the process that reads hostile bytes, and carries what is allowed |
 //! | [`git`] | what a push does, before it is done |
+//! | [`github`] | the operations of GitHub that a task needs |
+//! | [`model`] | what models use and cost |
+//! | [`trust`] | the authority that a sandbox believes, certificates in the names of hosts, and what programs inside need |
 //! | [`wire`] | strict readers of hostile bytes |
 
 pub mod address;
 pub mod ask;
-pub mod trust;
+pub mod broker;
+pub mod bundles;
+pub mod gateway;
 pub mod git;
+pub mod github;
+pub mod model;
+pub mod trust;
 pub mod wire;

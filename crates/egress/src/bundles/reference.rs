@@ -8,6 +8,7 @@ use super::{
     github::{self, GithubHosts},
     model, registries,
 };
+use crate::github::{graphql, rest};
 
 /// Markdown.
 pub fn page() -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
@@ -22,6 +23,15 @@ pub fn page() -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     )?;
     let reading: Vec<String> = public.reading.iter().map(|host| format!("`{host}`")).collect();
     writeln!(page, "- `GET` and `HEAD`: {}\n", reading.join(", "))?;
+    writeln!(page, "Writes of the API, where the task has the right to push:\n")?;
+    writeln!(page, "| request | what it does |\n|---|---|")?;
+    for (method, path, name) in rest::reference() {
+        writeln!(page, "| `{method} {path}` | {name} |")?;
+    }
+    for (field, name) in graphql::reference() {
+        writeln!(page, "| GraphQL `{field}` | {name} |")?;
+    }
+    writeln!(page)?;
     writeln!(
         page,
         "## `git:HOST/REPOSITORY`\n\nGit's smart protocol over HTTPS, of one repository: fetching, and pushing where the task has the right.\n"
