@@ -171,16 +171,17 @@ impl Broker {
             }
             return Ok(given);
         }
+        let Ok(host) = request.host.parse::<HostName>() else { return Ok(given) };
         // A host of a model that is allowed as a plain host: whatever key a program brings to it is not ours.
-        if let Some(call) = &permit.belonging.model {
-            given.strip = call.provider.strip().to_vec();
-        }
+        given.strip = ruling.table.strip(&host, request.port);
         let placeholder = request.target.contains("lamp_").then_some("in the address");
-        if request.scheme != Scheme::Https || permit.scheme != Scheme::Https {
+        let is_seen = request.scheme == Scheme::Https
+            && permit.scheme == Scheme::Https
+            && permit.upgrade == Upgrade::Refused;
+        if !is_seen {
             self.find(member, placeholder, request);
             return Ok(given);
         }
-        let Ok(host) = request.host.parse::<HostName>() else { return Ok(given) };
         let bound = self.settings.credentials.bound(whom, &host).await;
         let bound = bound.map_err(|error| Box::new(no_credential(about, &error)))?;
         if bound.iter().all(|bound| !request.target.contains(&bound.placeholder)) {

@@ -335,6 +335,30 @@ async fn a_push_is_for_the_tasks_branch_whatever_rule_allows_it() {
     insta::assert_snapshot!(refused(&world.request(3, push, None).await), @"403 push [-] nothing may be pushed while `implement`; `Acme/Shop` is for reading");
 }
 
+#[tokio::test]
+async fn a_programs_own_key_stays_behind_whatever_rule_allows_the_model() {
+    let world = World::new().await;
+    let mut network = network();
+    let allow = BTreeSet::from([
+        host_rule("api.anthropic.com", &Method::ALL, false),
+        host_rule("api.example.com", &[], true),
+    ]);
+    let rules = Rules { layer: LayerKind::Organisation, allow, deny: BTreeSet::new() };
+    network.egress = Egress::of(BTreeMap::from([(EgressPhase::Implement, rules)]));
+    world.broker.change(SANDBOX, network).await.unwrap();
+    for line in
+        ["POST https://api.anthropic.com/v1/files", "POST https://api.anthropic.com/v1/messages"]
+    {
+        let grant = granted(world.request(1, line, None).await);
+        assert!(grant.strip.contains(&"x-api-key".to_owned()), "{line}");
+        assert!(grant.set.is_empty(), "{line}: no rule names the model");
+    }
+    let mut talk = explain::request("GET", "https://api.example.com/live").unwrap();
+    talk.upgrade = Some("websocket".to_owned());
+    let grant = granted(world.ask(2, Question::Request(Box::new(talk))).await);
+    assert_eq!((grant.upgrade, grant.swaps.len()), (crate::ask::Upgrade::WebSocket, 0));
+}
+
 const MESSAGE: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[]}"#;
 
 #[tokio::test]

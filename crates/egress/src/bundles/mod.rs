@@ -142,6 +142,11 @@ impl Table {
         self.known.models.at(host, Some(port)).next().is_some()
     }
 
+    /// What is taken out of every request to this host: keys that programs bring to a model's provider are not ours.
+    pub fn strip(&self, host: &HostName, port: u16) -> Vec<String> {
+        self.known.models.strip_at(host, port)
+    }
+
     pub fn read<'a>(&'a self, asked: &Asked<'_>) -> Belonging<'a> {
         let mut belonging = Belonging {
             git: git::read(asked.method, asked.path, asked.query),

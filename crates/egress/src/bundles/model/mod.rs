@@ -265,6 +265,18 @@ impl Models {
             .map(|(route, _)| route.provider)
     }
 
+    /// The headers in which programs bring keys to the providers at this host, whatever else they ask of it.
+    pub fn strip_at(&self, host: &HostName, port: u16) -> Vec<String> {
+        let is_there = |(route, provider): &&(ModelRoute, Provider)| {
+            is_inside(host, Some(port))
+                || places(route, provider).any(|it| it.is_at(host, Some(port)))
+        };
+        let of_all =
+            self.routes.iter().filter(is_there).flat_map(|(_, it)| it.strip.iter().cloned());
+        let once: std::collections::BTreeSet<String> = of_all.collect();
+        once.into_iter().collect()
+    }
+
     pub fn read(
         &self,
         scheme: Scheme,
