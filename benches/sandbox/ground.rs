@@ -72,6 +72,8 @@ impl Ground {
             run: run.clone(),
             toolchains: Vec::new(),
             disk_bytes: DISK_BYTES,
+            // A thousand disks stand in this room, and hold nothing.
+            disk_guaranteed_bytes: 256 << 10,
             retention: Retention::default(),
             pool: PoolSettings { most_of_a_kind: waiting, ..PoolSettings::default() },
             walls: Walls::default(),

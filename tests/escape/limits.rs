@@ -4,19 +4,19 @@
 
 use std::time::{Duration, Instant};
 
-use contracts::sandbox::{Compute, Cut, Ended, Sandboxes as _, Spec, User};
+use contracts::sandbox::{Compute, Cut, Ended, SandboxError, Sandboxes as _, Spec, User};
 use domain::{agent::Tier, id::SandboxId};
 
 use crate::{
     host,
-    stage::{PROBE, Stage, command, outside},
+    stage::{GUARANTEED_BYTES, PROBE, Stage, command, outside},
     table::Tally,
 };
 
 const MIB: u64 = 1 << 20;
 
 /// Of the room that all disks share, where it is to be small.
-const POOL_BYTES: u64 = 160 << 20;
+const POOL_BYTES: u64 = 512 << 20;
 
 /// The probe alone takes most of it.
 const DISK_MIB: u32 = 8;
@@ -249,21 +249,44 @@ async fn greedy(tally: &mut Tally) {
         stage.end().await;
         return;
     }
-    let neighbour = stage.open(Tier::Verified).await;
-    let compute = Compute { disk_mib: 4_096, ..stage.spec(Tier::Verified).compute };
-    let id = stage.open_as(&Spec { compute, ..stage.spec(Tier::Verified) }).await;
-    let outcome = stage.probe(id, User::Agent, &["fill", "/home/lamp/full", "4000"]).await;
-    let writes =
-        "head -c 4000000 /dev/urandom > /home/lamp/fine && sync && wc -c < /home/lamp/fine";
-    let said = stage.shell(neighbour, writes).await;
-    let what = "47 a disk larger than the room: its neighbour writes";
-    let shown = format!("{outcome}, then: {said}");
-    if said == "4000000" {
-        tally.passed(what, &shown);
-    } else {
-        // Together, disks may be promised more than there is.
-        tally.unsupported(what, &format!("disks are overcommitted: {shown}"));
+    let of = |disk_mib| {
+        let spec = stage.spec(Tier::Verified);
+        Spec { compute: Compute { disk_mib, ..spec.compute }, ..spec }
+    };
+    let guaranteed = u32::try_from(GUARANTEED_BYTES / MIB).unwrap();
+    let neighbour = stage.open_as(&of(guaranteed)).await;
+    let id = stage.open_as(&of(4_096)).await;
+    let mut outcome = String::new();
+    // It is lent more as it fills, until nothing is left that was not promised.
+    for number in 0..4 {
+        let path = format!("/home/lamp/full-{number}");
+        outcome = stage.probe(id, User::Agent, &["fill", &path, "4000"]).await;
+        stage.provider.tend().await;
     }
+    let bytes = stage.provider.stats(id).await.map(|stats| stats.disk_bytes).unwrap_or_default();
+    let shown = format!("{outcome}, {} MiB written", bytes / MIB);
+    let much = bytes > 4 * GUARANTEED_BYTES;
+    tally.check("47 a disk larger than the room: it fills", &shown, much.into());
+
+    // All but what the names of its own files cost.
+    let whole = GUARANTEED_BYTES - 2 * MIB;
+    let writes = format!(
+        "head -c {whole} /dev/urandom > /home/lamp/fine && sync && wc -c < /home/lamp/fine"
+    );
+    let said = stage.shell(neighbour, &writes).await;
+    let what = "47 a disk larger than the room: its neighbour writes all of its own limit";
+    tally.check(what, &said, (said == whole.to_string()).into());
+
+    let mut refused = Ok(());
+    for _ in 0..POOL_BYTES / GUARANTEED_BYTES {
+        refused = stage.provider.open(&of(guaranteed)).await;
+        if refused.is_err() {
+            break;
+        }
+    }
+    let shown = format!("{refused:?}");
+    let what = "47 more disks than there is room for";
+    tally.check(what, &shown, matches!(refused, Err(SandboxError::NoRoom { .. })).into());
     stage.end().await;
 }
 

@@ -26,6 +26,9 @@ use tokio::sync::mpsc;
 /// Enough for the suite, and little enough for any machine.
 const DISK_BYTES: u64 = 2 << 30;
 
+/// What every sandbox has of it, whatever its neighbours write.
+pub(crate) const GUARANTEED_BYTES: u64 = 32 << 20;
+
 /// The tiers that the suite runs on, where the host has them.
 pub(crate) const TIERS: [Tier; 3] = [Tier::Verified, Tier::Standard, Tier::Untrusted];
 
@@ -264,6 +267,7 @@ fn settings(at: &Path, pool: PoolSettings, toolchains: &[PathBuf]) -> Settings {
         run: at.join("run"),
         toolchains: toolchains.to_vec(),
         disk_bytes: DISK_BYTES,
+        disk_guaranteed_bytes: GUARANTEED_BYTES,
         retention: Retention::default(),
         pool,
         walls: Walls::ByTier,

@@ -174,6 +174,7 @@ fn settings(arguments: &Arguments) -> Settings {
         run: arguments.directory.join("run"),
         toolchains: Vec::new(),
         disk_bytes: 2 << 30,
+        disk_guaranteed_bytes: 16 << 20,
         retention: Retention::default(),
         pool: PoolSettings { most_of_a_kind: arguments.waiting, ..PoolSettings::default() },
         walls: Walls::default(),

@@ -103,6 +103,11 @@ pub(crate) fn problem(error: SandboxError) -> Problem {
         SandboxError::Unsupported { .. } => {
             (Code::Unsupported, "`lamp doctor` says what this computer can do")
         }
+        SandboxError::NoRoom { .. } => (
+            Code::Busy,
+            "delete sandboxes that are not needed, run `lamp image prune`, or raise `sandboxes.disk_budget` in `lamp.yaml` and restart \
+             the server",
+        ),
         SandboxError::Busy { .. } => (Code::Busy, "try again in a moment"),
         SandboxError::Lost { .. } => {
             (Code::Lost, "delete it and make a new one; the server's log says more")
@@ -122,6 +127,7 @@ pub(crate) fn problem(error: SandboxError) -> Problem {
         | SandboxError::ProgramMissing { .. }
         | SandboxError::Directory { .. }
         | SandboxError::Unsupported { .. }
+        | SandboxError::NoRoom { .. }
         | SandboxError::Busy { .. }
         | SandboxError::Lost { .. } => None,
     };

@@ -26,6 +26,8 @@ use crate::{ids::SystemIds, report::Hint};
 pub(crate) struct Household {
     /// The most that disks and images may use together. A new pool takes less where less is free.
     disk_bytes: u64,
+    /// What every open sandbox has for sure.
+    disk_guaranteed_bytes: u64,
     /// How many wait, booted, of one kind.
     warm: u32,
     /// How long one that hibernates is kept.
@@ -51,6 +53,7 @@ impl Household {
     fn without_toolchains(file: &ServerFile) -> Self {
         Self {
             disk_bytes: file.sandboxes.disk_budget.bytes(),
+            disk_guaranteed_bytes: file.sandboxes.disk_guaranteed.bytes(),
             warm: u32::try_from(file.sandboxes.warm.get()).unwrap_or(u32::MAX),
             keep: file.retention.sandboxes.get(),
             toolchains: Vec::new(),
@@ -88,6 +91,7 @@ pub(crate) async fn start(
         run: run.join("sandboxes"),
         toolchains: household.toolchains.iter().map(|(_, directory)| directory.clone()).collect(),
         disk_bytes: household.disk_bytes,
+        disk_guaranteed_bytes: household.disk_guaranteed_bytes,
         retention: Retention { delete_after: household.keep, ..Retention::default() },
         pool: PoolSettings {
             most_of_a_kind: household.warm,

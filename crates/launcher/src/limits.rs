@@ -1,6 +1,6 @@
 //! Limits that each process of a sandbox carries.
 //!
-//! They bound what control groups do not count.
+//! They bound what control groups do not count, and where there are none, some of what they would.
 
 use launcher::plan::Failure;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -36,6 +36,20 @@ pub(crate) fn set_common() -> Result<(), Failure> {
 /// How many files a process may have open.
 pub(crate) fn set_open_files(most: u64) -> Result<(), Failure> {
     lower(Resource::Nofile, most)
+}
+
+/// What control groups hold elsewhere. The kernel counts processes per user and user namespace (since 5.14), so that those of
+/// another sandbox of the same user do not count here.
+pub(crate) fn set_unheld(
+    processes: Option<u64>,
+    private_memory_bytes: Option<u64>,
+) -> Result<(), Failure> {
+    for (resource, most) in [(Resource::Nproc, processes), (Resource::Data, private_memory_bytes)] {
+        if let Some(most) = most {
+            lower(resource, most)?;
+        }
+    }
+    Ok(())
 }
 
 /// Never raises a limit that we are under ourselves: that takes a privilege which we may lack.

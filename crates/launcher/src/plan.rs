@@ -35,6 +35,10 @@ pub struct Launch {
     /// The size of `/dev/shm`.
     pub shared_memory_bytes: u64,
     pub open_files: u64,
+    /// How many processes and threads it may have; `None` where a control group holds them.
+    pub processes: Option<u64>,
+    /// How much memory of its own each process may have; `None` where a control group holds that of all.
+    pub private_memory_bytes: Option<u64>,
     /// The guest ends by itself after this, even when no server is left to end it.
     pub lifetime_millis: u64,
 }

@@ -42,6 +42,9 @@ pub(crate) struct Body {
     over: Mutex<VecDeque<ChannelId>>,
     process: AsyncFd<OwnedFd>,
     out_of_memory_seen: AtomicU64,
+    /// How often something was killed by ourselves for its memory, and the most that was held then.
+    relieved: AtomicU64,
+    held_at_most: AtomicU64,
     /// Held for as long as anything may still have its ids.
     _slot: Option<Slot>,
 }
@@ -87,6 +90,8 @@ impl Body {
             over: Mutex::default(),
             process,
             out_of_memory_seen,
+            relieved: AtomicU64::new(0),
+            held_at_most: AtomicU64::new(0),
             _slot: slot.take(),
         })
     }
@@ -139,8 +144,16 @@ impl Body {
     /// How often the memory ran out since this was last asked.
     pub(crate) fn out_of_memory(&self) -> Option<u64> {
         let counters = self.group.reading();
-        let before = self.out_of_memory_seen.swap(counters.oom_kills, Ordering::Relaxed);
-        (counters.oom_kills > before).then_some(counters.memory_peak_bytes)
+        let kills = counters.oom_kills + self.relieved.load(Ordering::Relaxed);
+        let before = self.out_of_memory_seen.swap(kills, Ordering::Relaxed);
+        let peak = counters.memory_peak_bytes.max(self.held_at_most.load(Ordering::Relaxed));
+        (kills > before).then_some(peak)
+    }
+
+    /// Something in it is about to be killed by ourselves, because all together hold `bytes`.
+    pub(crate) fn ran_out_of_memory(&self, bytes: u64) {
+        self.held_at_most.fetch_max(bytes, Ordering::Relaxed);
+        self.relieved.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -158,7 +171,7 @@ pub(crate) fn process(pid: u32, started: u64) -> io::Result<Option<OwnedFd>> {
 }
 
 /// The 22nd field; the second may hold anything, so counting begins after it.
-fn started_at(stat: PathBuf) -> Option<u64> {
+pub(crate) fn started_at(stat: PathBuf) -> Option<u64> {
     let text = std::fs::read_to_string(stat).ok()?;
     let (_, after) = text.rsplit_once(')')?;
     after.split_ascii_whitespace().nth(19)?.parse().ok()

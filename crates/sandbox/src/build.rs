@@ -15,7 +15,7 @@ use domain::agent::Tier;
 use images::{
     base::Digest,
     detect,
-    disk::{DiskError, LayerName},
+    disk::{DiskError, Kind, LayerName},
     key::{CommitInput, Inputs, LockfileInput, SourceInput, key},
     store::{Built, Provenance, Purpose},
 };
@@ -154,8 +154,10 @@ impl Inner {
         let tier = self.setup_tier()?;
         say(news, "starting a setup sandbox").await;
         let compute = &order.recipe.compute;
-        let Booted { body, disk } = self.boot(&order.stack, tier, compute, Disk::Setup).await?;
+        let Booted { body, disk } = self.boot_for(&order.stack, tier, compute, Disk::Setup).await?;
         let body = Arc::new(body);
+        let watched = (self.disks.kind() == Kind::Plain).then(|| disk.clone());
+        self.hold_limits(compute, watched, &body);
         let ran = tokio::time::timeout(
             compute.lifetime.saturating_add(GRACE),
             self.set_up(&body, order, news),

@@ -28,6 +28,7 @@ mod slots;
 mod spawner;
 mod stack;
 mod turns;
+mod watch;
 
 pub use oci::Runtime;
 pub use provider::{Provider, StartError};

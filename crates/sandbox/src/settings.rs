@@ -17,6 +17,8 @@ pub struct Settings {
     pub toolchains: Vec<PathBuf>,
     /// The most that disks and images may use together.
     pub disk_bytes: u64,
+    /// How much of its disk's limit is kept free for every sandbox that is open.
+    pub disk_guaranteed_bytes: u64,
     pub retention: Retention,
     pub pool: PoolSettings,
     pub walls: Walls,

@@ -136,7 +136,7 @@ record! {
     pub struct Storing {
         /// Disk for all sandboxes and images together.
         disk_budget: Storage = Storage::gib(100),
-        /// How much of its disk every open sandbox has for sure, whatever the others write. Above it, up to its limit, it has what is left.
+        /// How much of its disk every open sandbox has for sure, whatever the others write; an eighth of all at the most. Above it, up to its limit, it has what is left.
         disk_guaranteed: Disk = Disk::gib(1),
         /// Sandboxes that wait, booted, for a task.
         warm: Count<0, 1000> = Count::nearest_to(1),

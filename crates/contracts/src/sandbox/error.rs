@@ -31,7 +31,10 @@ pub enum SandboxError {
     Directory { directory: String, reason: String },
     #[error("this sandbox cannot do that: {reason}")]
     Unsupported { reason: String },
-    /// Full, slow, restarting: try again.
+    /// Everything that there is has been promised to others.
+    #[error("{reason}")]
+    NoRoom { reason: String },
+    /// Slow, restarting: try again.
     #[error("the host cannot do it now: {reason}")]
     Busy { reason: String },
     #[error("the sandbox was lost: {reason}")]

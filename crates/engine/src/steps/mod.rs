@@ -211,7 +211,9 @@ impl<'e, H: Hands> Scene<'e, H> {
         let reason = error.to_string();
         match error {
             // A step opens what it needs, so one that rests was put to rest meanwhile: the next try opens it.
-            SandboxError::Busy { .. } | SandboxError::Resting { .. } => Trouble::Busy(reason),
+            SandboxError::Busy { .. }
+            | SandboxError::NoRoom { .. }
+            | SandboxError::Resting { .. } => Trouble::Busy(reason),
             SandboxError::Setup { log, .. } => {
                 let failure = Failure::new(FailureKind::SetupFailed, self.phase(), reason);
                 Trouble::Failed(failure.with_log(log))

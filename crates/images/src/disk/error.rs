@@ -2,7 +2,7 @@
 
 use std::{io, path::Path};
 
-use super::{DiskName, LayerName};
+use super::{DiskName, LayerName, NoRoom};
 
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
@@ -19,12 +19,18 @@ pub enum DiskError {
     NotASetup(DiskName),
     #[error("the disks cannot be opened: {0}")]
     Unusable(String),
+    /// All that there is has been promised to others.
+    #[error("{0}")]
+    NoRoom(NoRoom),
     /// The host is full, or the pool is.
     #[error("no room: {what}")]
     Full { what: String },
     /// A hostile tree: walking it further would cost more than it is worth.
     #[error("{0} is deeper than {most} directories", most = super::tree::DEEPEST)]
     TooDeep(String),
+    /// A directory that is closed to us who own it, and cannot be opened.
+    #[error("{0} hides what is in it")]
+    Hidden(String),
     #[error("cannot {what}")]
     Io {
         what: String,

@@ -4,14 +4,15 @@ use std::{
     ffi::CString,
     fs::DirBuilder,
     os::unix::fs::{DirBuilderExt, MetadataExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use super::{
-    DiskError, Kind, Limit, Usage, Wish,
+    DiskError, Kind, Usage, Wish,
     btrfs::{Cannot, Pool},
     copy,
     error::Trying,
+    room::{Account, Space, Used},
     tree::{self, Deep},
 };
 
@@ -19,20 +20,22 @@ use super::{
 pub(super) enum Ground {
     Btrfs(Pool),
     /// Limits are only watched; copies are copies, where the file system cannot share.
-    Plain,
+    Plain {
+        at: PathBuf,
+    },
 }
 
 /// The ground, where it is, and why it is not better.
 pub(super) struct Chosen {
     pub(super) ground: Ground,
-    pub(super) at: std::path::PathBuf,
+    pub(super) at: PathBuf,
     pub(super) weaker: Option<String>,
 }
 
 impl Ground {
     pub(super) fn choose(root: &Path, wish: Wish, budget_bytes: u64) -> Result<Chosen, DiskError> {
         let plain = |why: String| Chosen {
-            ground: Self::Plain,
+            ground: Self::Plain { at: root.to_owned() },
             at: root.join("plain"),
             weaker: Some(format!("the disk limits of sandboxes are watched, not enforced: {why}")),
         };
@@ -60,14 +63,14 @@ impl Ground {
     pub(super) fn kind(&self) -> Kind {
         match self {
             Self::Btrfs(_) => Kind::Btrfs,
-            Self::Plain => Kind::Plain,
+            Self::Plain { .. } => Kind::Plain,
         }
     }
 
     pub(super) fn make(&self, at: &Path) -> Result<(), DiskError> {
         match self {
             Self::Btrfs(_) => Pool::make(at),
-            Self::Plain => directory(at),
+            Self::Plain { .. } => directory(at),
         }
     }
 
@@ -75,14 +78,54 @@ impl Ground {
     pub(super) fn make_for_layer(&self, at: &Path) -> Result<(), DiskError> {
         match self {
             Self::Btrfs(pool) => pool.make_for_layer(at),
-            Self::Plain => directory(at),
+            Self::Plain { .. } => directory(at),
         }
     }
 
-    pub(super) fn limit(&self, at: &Path, limit: Limit) -> Result<(), DiskError> {
+    /// The account of what is at `at`, which may hold `granted` bytes from now on.
+    pub(super) fn limit(&self, at: &Path, granted: u64) -> Result<Account, DiskError> {
         match self {
-            Self::Btrfs(_) => Pool::limit(at, limit),
-            Self::Plain => Ok(()),
+            Self::Btrfs(_) => Pool::limit(at, granted).map(Some),
+            Self::Plain { .. } => Ok(None),
+        }
+    }
+
+    /// Changes what an account may hold. `None` if the kernel would not.
+    pub(super) fn grant(&self, account: u64, granted: u64) -> Option<u64> {
+        match self {
+            Self::Btrfs(pool) => pool.grant(account, granted).ok().map(|()| granted),
+            Self::Plain { .. } => None,
+        }
+    }
+
+    pub(super) fn account(&self, at: &Path) -> Result<Account, DiskError> {
+        match self {
+            Self::Btrfs(_) => Pool::account(at).map(Some),
+            Self::Plain { .. } => Ok(None),
+        }
+    }
+
+    pub(super) fn used(&self, account: u64) -> Option<Used> {
+        match self {
+            Self::Btrfs(pool) => pool.used(account).ok(),
+            Self::Plain { .. } => None,
+        }
+    }
+
+    /// Whether the kernel holds what is granted, so that more may be lent than is guaranteed.
+    pub(super) fn lends(&self) -> bool {
+        self.kind() == Kind::Btrfs
+    }
+
+    /// What all disks have together.
+    pub(super) fn space(&self) -> Result<Space, DiskError> {
+        match self {
+            Self::Btrfs(pool) => pool.space(),
+            Self::Plain { at } => {
+                let found = rustix::fs::statvfs(at).trying("ask for the free space of", at)?;
+                let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+                Ok(Space { total: bytes(found.f_blocks), free: bytes(found.f_bavail) })
+            }
         }
     }
 
@@ -90,7 +133,7 @@ impl Ground {
     pub(super) fn copy(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
         match self {
             Self::Btrfs(_) => Pool::copy(from, to),
-            Self::Plain => {
+            Self::Plain { .. } => {
                 directory(to)?;
                 directory(&to.join("upper"))?;
                 copy::tree(&from.join("upper"), &to.join("upper"))
@@ -110,7 +153,7 @@ impl Ground {
     pub(super) fn close_layer(&self, at: &Path) -> Result<(), DiskError> {
         match self {
             Self::Btrfs(pool) => pool.close_layer(at),
-            Self::Plain => Ok(()),
+            Self::Plain { .. } => Ok(()),
         }
     }
 
@@ -118,14 +161,14 @@ impl Ground {
     pub(super) fn open_layer(&self, at: &Path) -> Result<(), DiskError> {
         match self {
             Self::Btrfs(_) => Pool::open_layer(at),
-            Self::Plain => Ok(()),
+            Self::Plain { .. } => Ok(()),
         }
     }
 
     pub(super) fn identity(&self, at: &Path) -> Result<String, DiskError> {
         match self {
             Self::Btrfs(_) => Pool::identity(at),
-            Self::Plain => {
+            Self::Plain { .. } => {
                 let upper = at.join("upper");
                 let found = std::fs::symlink_metadata(&upper).trying("look at", &upper)?;
                 let Usage { bytes, files } = tree::measure(&upper, Deep::Refused)?;
@@ -138,7 +181,9 @@ impl Ground {
     pub(super) fn bytes(&self, at: &Path) -> Result<u64, DiskError> {
         match self {
             Self::Btrfs(pool) => pool.bytes(at),
-            Self::Plain => tree::measure(&at.join("upper"), Deep::Refused).map(|usage| usage.bytes),
+            Self::Plain { .. } => {
+                tree::measure(&at.join("upper"), Deep::Refused).map(|usage| usage.bytes)
+            }
         }
     }
 

@@ -16,6 +16,7 @@ mod copy;
 mod error;
 mod ground;
 mod name;
+mod room;
 mod trash;
 mod tree;
 
@@ -40,9 +41,11 @@ use rustix::{
 
 pub use error::{DiskError, ImportError};
 pub use name::{DiskName, LayerName, NameError};
+pub use room::{Budget, NoRoom};
 
 use error::Trying;
 use ground::{Chosen, Ground};
+use room::Room;
 use trash::{Emptier, Trash, list};
 use tree::Deep;
 
@@ -63,7 +66,7 @@ pub enum Kind {
     Plain,
 }
 
-/// How much a disk may hold. On btrfs the kernel holds `bytes`, which covers what every file costs, so that many empty files
+/// How much a disk may hold at the most; see `room` for how much is there for it. On btrfs the kernel holds `bytes`, which covers what every file costs, so that many empty files
 /// reach it as well; `files` is only watched. On plain directories both are only watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
@@ -109,6 +112,7 @@ struct Inner {
     emptier: Emptier,
     trash: Arc<Trash>,
     ground: Arc<Ground>,
+    room: Room,
     at: PathBuf,
     weaker: Option<String>,
     next: AtomicU64,
@@ -121,16 +125,20 @@ const LAYERS: &str = "layers";
 const INCOMING: &str = "incoming";
 const TRASH: &str = "trash";
 
+/// A layer may take all of the room that is left, up to this.
+const MOST_OF_A_LAYER: u64 = 256 << 30;
+
 impl Disks {
     /// Opens the disks below `root`, which is made when it is missing, and removes what a crash left half made or half removed.
     /// Nobody else may have them open.
     ///
-    /// A new pool takes `budget_bytes` of the host's disk, or what is free; plain directories take what they need.
-    pub fn open(root: &Path, wish: Wish, budget_bytes: u64) -> Result<Self, DiskError> {
+    /// A new pool takes the budget of the host's disk, or a part of what is free; plain directories take what they need. Of a disk that
+    /// was there before, [`Disks::take_over`] must be told when something still writes to it.
+    pub fn open(root: &Path, wish: Wish, budget: Budget) -> Result<Self, DiskError> {
         let private =
             |at: &Path| DirBuilder::new().recursive(true).mode(0o700).create(at).trying("make", at);
         private(root)?;
-        let Chosen { ground, at, weaker } = Ground::choose(root, wish, budget_bytes)?;
+        let Chosen { ground, at, weaker } = Ground::choose(root, wish, budget.bytes)?;
         // Below a private directory, but open themselves: the launcher looks through a mapping in which their owner is
         // nobody, and nobody's capabilities reach what nobody owns.
         for name in [DISKS, SETUPS, LAYERS, INCOMING, TRASH] {
@@ -141,7 +149,9 @@ impl Disks {
         let trash = Arc::new(Trash::new(at.join(TRASH), Arc::clone(&ground)));
         let emptier = Emptier::start(Arc::clone(&trash))?;
         let next = AtomicU64::new(0);
-        let disks = Self { inner: Arc::new(Inner { emptier, trash, ground, at, weaker, next }) };
+        let shared = Room::new(budget.guaranteed_bytes, &ground)?;
+        let inner = Inner { emptier, trash, ground, room: shared, at, weaker, next };
+        let disks = Self { inner: Arc::new(inner) };
         disks.mend()?;
         Ok(disks)
     }
@@ -179,16 +189,20 @@ impl Disks {
     pub fn create(&self, disk: &DiskName, limit: Limit) -> Result<PathBuf, DiskError> {
         self.absent(disk)?;
         let at = self.incoming();
+        let granted = self.take(disk, limit, 0)?;
         let made = self.inner.ground.make(&at);
-        self.finish(made.and_then(|()| self.furnish(&at, limit)), &at, &self.place(DISKS), disk)
+        let made = made.and_then(|()| self.furnish(disk, &at, granted));
+        self.finish(made, &at, &self.place(DISKS), disk)
     }
 
     /// Makes a disk for a setup, which [`Disks::seal`] may turn into a layer.
     pub fn create_for_setup(&self, disk: &DiskName, limit: Limit) -> Result<PathBuf, DiskError> {
         self.absent(disk)?;
         let at = self.incoming();
+        let granted = self.take(disk, limit, 0)?;
         let made = self.inner.ground.make_for_layer(&at);
-        self.finish(made.and_then(|()| self.furnish(&at, limit)), &at, &self.place(SETUPS), disk)
+        let made = made.and_then(|()| self.furnish(disk, &at, granted));
+        self.finish(made, &at, &self.place(SETUPS), disk)
     }
 
     /// Copies a disk, also while its sandbox runs: the copy is what it held at one moment on btrfs, and at several on plain
@@ -197,17 +211,42 @@ impl Disks {
         let from = self.path(from)?;
         self.absent(to)?;
         let at = self.incoming();
+        let granted = self.take(to, limit, 0)?;
         let made = self.inner.ground.copy(&from, &at);
         let made = made.and_then(|()| renew_work(&at));
-        let made = made.and_then(|()| self.inner.ground.limit(&at, limit));
+        let made = made.and_then(|()| self.limit(to, &at, granted));
         self.finish(made, &at, &self.place(DISKS), to)
     }
 
     /// The directory of a disk that a sandbox used before. What the overlay noted for itself is cleaned away.
-    pub fn reopen(&self, disk: &DiskName) -> Result<PathBuf, DiskError> {
+    pub fn reopen(&self, disk: &DiskName, limit: Limit) -> Result<PathBuf, DiskError> {
         let at = self.path(disk)?;
-        renew_work(&at)?;
-        Ok(at)
+        let account = self.inner.ground.account(&at)?;
+        let used = account.and_then(|account| self.inner.ground.used(account));
+        let granted = self.take(disk, limit, used.unwrap_or_default().all())?;
+        let ready = self.limit(disk, &at, granted).and_then(|()| renew_work(&at));
+        if ready.is_err() {
+            self.rest(disk);
+        }
+        ready.map(|()| at)
+    }
+
+    /// Nothing writes to this disk until it is opened again: what it does not hold is free for others.
+    pub fn rest(&self, disk: &DiskName) {
+        self.inner.room.give_back(disk.as_str());
+    }
+
+    /// A disk that something writes to since before these disks were opened.
+    pub fn take_over(&self, disk: &DiskName, limit: Limit) -> Result<(), DiskError> {
+        let account = self.inner.ground.account(&self.path(disk)?)?;
+        self.inner.room.take_over(&self.inner.ground, disk.as_str(), limit.bytes, account);
+        Ok(())
+    }
+
+    /// Shares out anew what nobody was promised. Call it every second or so: a disk that may hold more than is free for it at first is
+    /// lent the rest as it fills.
+    pub fn balance(&self) -> Result<(), DiskError> {
+        self.inner.room.balance(&self.inner.ground)
     }
 
     /// Turns the disk of a setup into a layer. Nothing may use it any more. Files keep their numbers and times, so that what git
@@ -225,6 +264,7 @@ impl Disks {
             Err(Errno::EXIST) => return Err(DiskError::LayerExists(layer.clone())),
             moved => moved.trying("publish", &to)?,
         }
+        self.rest(disk);
         self.inner.ground.close_layer(&to)?;
         self.inner.emptier.wake();
         Ok(made(&to, layer))
@@ -242,15 +282,14 @@ impl Disks {
             return Ok(made(&to, layer));
         }
         let at = self.incoming();
-        let upper = at.join("upper");
-        let begun = self.inner.ground.make_for_layer(&at).and_then(|()| owned(&upper, STORED_IDS));
-        if let Err(error) = begun {
+        // Not a name that a disk can have.
+        let filling = at.to_string_lossy().into_owned();
+        let granted = self.inner.room.take(&self.inner.ground, &filling, MOST_OF_A_LAYER, 0)?;
+        let imported = self.fill_layer(&at, &filling, granted, fill);
+        self.inner.room.give_back(&filling);
+        if let Err(error) = imported {
             self.drop_incoming(&at);
-            return Err(error.into());
-        }
-        if let Err(error) = fill(&upper) {
-            self.drop_incoming(&at);
-            return Err(ImportError::Fill(error));
+            return Err(error);
         }
         let moved = self.inner.ground.settle(&at).and_then(|()| match move_to(&at, &to) {
             // Somebody else was quicker with the same.
@@ -266,11 +305,27 @@ impl Disks {
         Ok(made(&to, layer))
     }
 
+    fn fill_layer<E>(
+        &self,
+        at: &Path,
+        filling: &str,
+        granted: u64,
+        fill: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), ImportError<E>> {
+        let upper = at.join("upper");
+        self.inner.ground.make_for_layer(at)?;
+        let account = self.inner.ground.limit(at, granted)?;
+        self.inner.room.found(filling, account);
+        owned(&upper, STORED_IDS)?;
+        fill(&upper).map_err(ImportError::Fill)
+    }
+
     /// Removes a disk. Returns at once; succeeds when it is gone already. Nothing may use it any more.
     pub fn remove(&self, disk: &DiskName) -> Result<(), DiskError> {
         for place in [DISKS, SETUPS] {
             self.discard(&self.place(place).join(disk.as_str()))?;
         }
+        self.rest(disk);
         Ok(())
     }
 
@@ -288,7 +343,7 @@ impl Disks {
         self.inner.trash.empty()?;
         match &*self.inner.ground {
             Ground::Btrfs(pool) => pool.hurry(),
-            Ground::Plain => Ok(()),
+            Ground::Plain { .. } => Ok(()),
         }
     }
 
@@ -357,7 +412,7 @@ impl Disks {
         drop(trash);
         match Arc::try_unwrap(ground).map_err(|_| busy())? {
             Ground::Btrfs(pool) => pool.close(),
-            Ground::Plain => Ok(()),
+            Ground::Plain { .. } => Ok(()),
         }
     }
 
@@ -389,10 +444,20 @@ impl Disks {
         self.unused(INCOMING)
     }
 
-    fn furnish(&self, at: &Path, limit: Limit) -> Result<(), DiskError> {
+    fn take(&self, disk: &DiskName, limit: Limit, used: u64) -> Result<u64, DiskError> {
+        self.inner.room.take(&self.inner.ground, disk.as_str(), limit.bytes, used)
+    }
+
+    fn limit(&self, disk: &DiskName, at: &Path, granted: u64) -> Result<(), DiskError> {
+        let account = self.inner.ground.limit(at, granted)?;
+        self.inner.room.found(disk.as_str(), account);
+        Ok(())
+    }
+
+    fn furnish(&self, disk: &DiskName, at: &Path, granted: u64) -> Result<(), DiskError> {
         owned(&at.join("upper"), STORED_IDS)?;
         owned(&at.join("work"), MOUNTER)?;
-        self.inner.ground.limit(at, limit)
+        self.limit(disk, at, granted)
     }
 
     /// Publishes what was made at `at`, or leaves nothing of it.
@@ -409,6 +474,7 @@ impl Disks {
             moved => moved.trying("publish", &to),
         });
         if done.is_err() {
+            self.rest(disk);
             self.drop_incoming(at);
         }
         done.map(|()| to)

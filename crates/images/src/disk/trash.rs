@@ -50,7 +50,7 @@ impl Trash {
     fn catch_up(&self) -> Result<(), DiskError> {
         match &*self.ground {
             Ground::Btrfs(pool) => pool.catch_up(&self.stopped),
-            Ground::Plain => Ok(()),
+            Ground::Plain { .. } => Ok(()),
         }
     }
 }

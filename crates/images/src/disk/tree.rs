@@ -6,7 +6,7 @@
 use std::{
     collections::HashSet,
     ffi::{CStr, CString},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     path::Path,
 };
 
@@ -57,6 +57,55 @@ pub(super) fn kind(stat: &Stat) -> FileType {
 struct Level {
     directory: OwnedFd,
     left: Vec<CString>,
+    /// What it had when it was closed to us, and gets again when we leave.
+    _closed: Option<Closed>,
+}
+
+/// A directory that its owner, who we are, may not read. It is opened for as long as we look, because what is in it counts.
+struct Closed {
+    at: OwnedFd,
+    mode: Mode,
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        let _ = chmod(&self.at, self.mode);
+    }
+}
+
+/// By its descriptor alone: its name may be another's by now.
+fn chmod(at: &OwnedFd, mode: Mode) -> Result<(), Errno> {
+    rustix::fs::chmod(itself(at), mode)
+}
+
+fn itself(at: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", at.as_raw_fd())
+}
+
+/// Opens a directory for counting, also one that is closed to us. `None` when it is gone.
+fn enter(parent: &OwnedFd, name: &CStr) -> Result<Option<Level>, Errno> {
+    let read = |directory: OwnedFd, closed| {
+        let left = names(&directory)?;
+        // Without the right to search it, every name in it would seem gone.
+        match left.first().map(|first| stat(&directory, first)) {
+            Some(Err(Errno::ACCESS)) => Err(Errno::ACCESS),
+            Some(Ok(_) | Err(_)) | None => Ok(Some(Level { directory, left, _closed: closed })),
+        }
+    };
+    let opened = open_directory(parent, name).and_then(|directory| read(directory, None));
+    match opened {
+        Err(Errno::ACCESS) => {}
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        opened => return opened,
+    }
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let at = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(&at)?.st_mode & 0o7777);
+    chmod(&at, mode | Mode::RWXU)?;
+    let path = itself(&at);
+    let closed = Closed { at, mode };
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    read(rustix::fs::open(path, flags, Mode::empty())?, Some(closed))
 }
 
 /// What to do about what lies deeper than [`DEEPEST`].
@@ -71,12 +120,12 @@ pub(super) enum Deep {
 pub(super) fn measure(root: &Path, deep: Deep) -> Result<Usage, DiskError> {
     let directory = open_root(root)?;
     let left = names(&directory).trying("read", root)?;
-    let mut levels = vec![Level { directory, left }];
+    let mut levels = vec![Level { directory, left, _closed: None }];
     let mut usage = Usage::default();
     let mut linked = HashSet::new();
     while let Some(level) = levels.last_mut() {
         let Some(name) = level.left.pop() else {
-            levels.pop();
+            drop(levels.pop());
             continue;
         };
         let Ok(stat) = stat(&level.directory, &name) else { continue };
@@ -88,15 +137,19 @@ pub(super) fn measure(root: &Path, deep: Deep) -> Result<Usage, DiskError> {
         }
         usage.files += 1;
         usage.bytes += u64::try_from(stat.st_blocks).unwrap_or_default() * 512;
-        if kind(&stat) == FileType::Directory
-            && let Ok(directory) = open_directory(&level.directory, &name)
-            && let Ok(left) = names(&directory)
-        {
-            match (at_depth(levels.len(), root), deep) {
-                (Ok(()), _) => levels.push(Level { directory, left }),
-                (Err(too_deep), Deep::Refused) => return Err(too_deep),
-                (Err(_), Deep::LeftOut) => {}
-            }
+        if kind(&stat) != FileType::Directory {
+            continue;
+        }
+        let entered = match (enter(&level.directory, &name), deep) {
+            (Ok(entered), _) => entered,
+            (Err(_), Deep::Refused) => return Err(DiskError::Hidden(root.display().to_string())),
+            (Err(_), Deep::LeftOut) => None,
+        };
+        let Some(entered) = entered else { continue };
+        match (at_depth(levels.len(), root), deep) {
+            (Ok(()), _) => levels.push(entered),
+            (Err(too_deep), Deep::Refused) => return Err(too_deep),
+            (Err(_), Deep::LeftOut) => {}
         }
     }
     Ok(usage)
@@ -186,5 +239,5 @@ fn unlink_or_enter(parent: &OwnedFd, name: &CStr) -> Result<Option<Level>, Errno
     }
     let directory = open_directory(parent, name)?;
     let left = names(&directory)?;
-    Ok(Some(Level { directory, left }))
+    Ok(Some(Level { directory, left, _closed: None }))
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 use tempfile::TempDir;
 
 use super::*;
-use crate::disk::{Limit, Wish};
+use crate::disk::{Budget, Limit, Wish};
 
 struct Scratch {
     images: Images,
@@ -21,7 +21,8 @@ impl Scratch {
     }
 
     fn open(root: &TempDir) -> Images {
-        let disks = Disks::open(&root.path().join("disks"), Wish::Plain, 0).unwrap();
+        let budget = Budget { bytes: 1 << 30, guaranteed_bytes: 1 << 20 };
+        let disks = Disks::open(&root.path().join("disks"), Wish::Plain, budget).unwrap();
         Images::open(&root.path().join("images"), disks).unwrap()
     }
 

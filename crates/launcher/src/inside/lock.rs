@@ -31,6 +31,7 @@ pub(super) fn lock(
     silence().step(step)?;
     syscalls::place(listener, LISTENER).step(step)?;
     limits::set_open_files(launch.open_files)?;
+    limits::set_unheld(launch.processes, launch.private_memory_bytes)?;
     let text = |text: String| CString::new(text).step(step);
     let path = text(format!("/proc/self/fd/{}", prepared.guest.as_raw_fd()))?;
     let users = text(format!("--users={}", name(launch.users)))?;

@@ -123,6 +123,8 @@ impl World {
             hostname: format!("box{number}"),
             shared_memory_bytes: 1 << 20,
             open_files: 512,
+            processes: None,
+            private_memory_bytes: None,
             lifetime_millis: 60_000,
         }
     }

@@ -30,8 +30,14 @@ impl Abilities {
     pub fn weaker(&self) -> Vec<String> {
         let all = [
             (&self.cpu, "the CPU time of a sandbox is not limited"),
-            (&self.memory, "the memory of a sandbox is not limited"),
-            (&self.pids, "the number of processes of a sandbox is not limited"),
+            (
+                &self.memory,
+                "the memory of a sandbox is watched ten times a second, and what it keeps in files without a name is not seen",
+            ),
+            (
+                &self.pids,
+                "the number of processes of a sandbox is held by a limit of its user, and not counted",
+            ),
             (&self.freeze, "a sandbox cannot be frozen"),
             (&self.kill, "the processes of a sandbox are killed one by one"),
             (&self.io, "the bytes that a sandbox reads and writes are not counted"),

@@ -211,6 +211,8 @@ mod tests {
             hostname: "sandbox".to_owned(),
             shared_memory_bytes: 4096,
             open_files: 77,
+            processes: None,
+            private_memory_bytes: None,
             lifetime_millis: 5,
         };
         for runtime in [Runtime::Runsc, Runtime::Runc] {

@@ -7,10 +7,10 @@ use domain::agent::Tier;
 use images::disk::{DiskName, Limit};
 use launcher::plan::{Bind, Launch, Strictness, Users};
 
-use super::{Identity, Inner, busy};
+use super::{Identity, Inner, busy, room::no_disk};
 use crate::{
     body::{Body, BodyError},
-    control_groups::{Group, Limits},
+    control_groups::{Abilities, Ability, Group, Limits},
     oci::{self, Builder},
     record::BodyRecord,
     spawner::Launched,
@@ -23,7 +23,7 @@ const MIB: u64 = 1 << 20;
 const BYTES_PER_FILE: u64 = 4096;
 
 /// The disk that a body gets.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Disk {
     New,
     /// The one that it had before it rested.
@@ -55,7 +55,9 @@ impl Inner {
         match made {
             Ok(body) => Ok(Booted { body, disk }),
             Err(error) => {
-                if !kept {
+                if kept {
+                    self.disks.rest(&disk);
+                } else {
                     let _ = self.disks.remove(&disk);
                 }
                 Err(error)
@@ -72,19 +74,19 @@ impl Inner {
         let fresh: DiskName = name.parse().map_err(busy)?;
         match disk {
             Disk::New => {
-                let path = self.disks.create(&fresh, limit).map_err(busy)?;
+                let path = self.disks.create(&fresh, limit).map_err(no_disk)?;
                 Ok((fresh, path))
             }
             Disk::Setup => {
-                let path = self.disks.create_for_setup(&fresh, limit).map_err(busy)?;
+                let path = self.disks.create_for_setup(&fresh, limit).map_err(no_disk)?;
                 Ok((fresh, path))
             }
             Disk::Kept(disk) => {
-                let path = self.disks.reopen(&disk).map_err(busy)?;
+                let path = self.disks.reopen(&disk, limit).map_err(no_disk)?;
                 Ok((disk, path))
             }
             Disk::CopyOf(from) => {
-                let path = self.disks.fork(&from, &fresh, limit).map_err(busy)?;
+                let path = self.disks.fork(&from, &fresh, limit).map_err(no_disk)?;
                 Ok((fresh, path))
             }
         }
@@ -162,6 +164,11 @@ impl Inner {
             hostname: "sandbox".to_owned(),
             shared_memory_bytes: u64::from(compute.memory_mib) * MIB / 2,
             open_files: OPEN_FILES,
+            processes: self.unheld(|abilities| &abilities.pids, u64::from(compute.processes)),
+            private_memory_bytes: self.unheld(
+                |abilities| &abilities.memory,
+                u64::from(compute.memory_mib) * MIB + BURST_BYTES,
+            ),
             // The server ends it in time; this is for when there is none.
             lifetime_millis: millis(compute.lifetime.saturating_add(SLACK)),
         };
@@ -179,6 +186,11 @@ impl Inner {
             base: slot.as_ref().map(crate::slots::Slot::base),
         };
         Ok((record, slot))
+    }
+
+    /// A limit for each process, where no control group can hold one for all.
+    fn unheld(&self, ability: impl Fn(&Abilities) -> &Ability, limit: u64) -> Option<u64> {
+        (!ability(self.groups.abilities()).is_given()).then_some(limit)
     }
 
     /// Has the walls built by whoever builds those of the tier.
@@ -241,6 +253,9 @@ pub(super) fn limit(compute: &Compute) -> Limit {
 
 /// How much longer than its lifetime a sandbox can live without a server.
 const SLACK: Duration = Duration::from_mins(15);
+
+/// Memory that is only watched may grow by so much between two looks.
+const BURST_BYTES: u64 = 512 * MIB;
 
 /// Enough for a build, too few to be a danger to the host.
 const OPEN_FILES: u64 = 16_384;

@@ -106,6 +106,7 @@ impl Inner {
             let mut entry = sandbox.lock();
             self.read_last(&mut entry, &body, Standing::Live);
             entry.meter.settle();
+            self.leave_its_room(&entry.record.disk);
             self.records.write(&entry.record)
         };
         self.discard(body, None);
@@ -200,6 +201,7 @@ impl Inner {
                 None => entry.ending.unwrap_or("its first process was killed").to_owned(),
             };
             tracing::info!(sandbox = %sandbox.id, reason, "a sandbox has ended");
+            self.leave_its_room(&entry.record.disk);
             entry.record.died = Some(reason);
             entry.body = None;
             entry.record.state = State::Resting;

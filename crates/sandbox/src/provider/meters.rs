@@ -5,7 +5,7 @@ use std::sync::Arc;
 use contracts::sandbox::{Image, Owner, Reading, SandboxError};
 use domain::{cost::Cost, id::SandboxId, time::Timestamp};
 use images::{
-    disk::{DiskError, DiskName, Kind, LayerName},
+    disk::{DiskError, DiskName, Kind, LayerName, Limit},
     store::InUse,
 };
 
@@ -74,13 +74,15 @@ impl Inner {
             return false;
         }
         let Ok(disk) = entry.record.disk.parse() else { return false };
-        let usage = match self.disks.usage(&disk) {
-            Ok(usage) => usage,
-            // What is nested too deep to be counted is hidden on purpose.
-            Err(error) => return matches!(error, DiskError::TooDeep(_)),
-        };
-        let limit = limit(&entry.record.spec.compute);
-        usage.bytes > limit.bytes || usage.files > limit.files
+        self.is_over(&disk, limit(&entry.record.spec.compute))
+    }
+
+    pub(super) fn is_over(&self, disk: &DiskName, limit: Limit) -> bool {
+        match self.disks.usage(disk) {
+            Ok(usage) => usage.bytes > limit.bytes || usage.files > limit.files,
+            // What cannot be counted is hidden on purpose.
+            Err(error) => matches!(error, DiskError::TooDeep(_) | DiskError::Hidden(_)),
+        }
     }
 
     pub(super) fn list_images(&self) -> Result<Vec<Image>, SandboxError> {

@@ -11,6 +11,8 @@
 //! | [`life`] | freezes, thaws, rests, destroys |
 //! | [`meters`] | reads counters, and bills owners |
 //! | [`pool`], [`stacks`] | computers that wait; what they stand on |
+//! | [`room`] | finds room for a disk where all of it is promised |
+//! | [`watching`] | limits that no kernel holds here |
 //! | [`tend`] | what has to be done from time to time: samples, retention, the pool |
 //!
 //! Calls for one sandbox that change its state wait for each other; everything else runs side by side.
@@ -23,10 +25,12 @@ mod life;
 mod meters;
 mod open;
 mod pool;
+mod room;
 mod sources;
 mod stacks;
 mod start;
 mod tend;
+mod watching;
 
 use std::{
     collections::BTreeMap,

@@ -24,7 +24,7 @@ impl Inner {
         let claimed = self.claim(&stack, spec);
         let booted = match claimed {
             Some(booted) => Ok(booted),
-            None => self.boot(&stack, spec.tier, &spec.compute, Disk::New).await,
+            None => self.boot_for(&stack, spec.tier, &spec.compute, Disk::New).await,
         };
         self.begin_life(spec, stack, booted).await
     }
@@ -56,7 +56,7 @@ impl Inner {
         }
         let disk = Disk::CopyOf(disk.parse().map_err(busy)?);
         self.reserve_name(spec)?;
-        let booted = self.boot(&stack, spec.tier, &spec.compute, disk).await;
+        let booted = self.boot_for(&stack, spec.tier, &spec.compute, disk).await;
         self.begin_life(&Spec { sources: Vec::new(), ..spec.clone() }, stack, booted).await
     }
 
@@ -145,7 +145,7 @@ impl Inner {
             State::Resting => {
                 let disk = Disk::Kept(record.disk.parse().map_err(busy)?);
                 let compute = record.spec.compute;
-                let booted = self.boot(&record.stack, record.spec.tier, &compute, disk).await?;
+                let booted = self.boot_for(&record.stack, record.spec.tier, &compute, disk).await?;
                 let body = Arc::new(booted.body);
                 let now = self.now();
                 let written = {
@@ -204,6 +204,8 @@ impl Inner {
 
     /// Notices when its first process ends without being asked to, or does not answer any more.
     pub(super) fn watch(self: &Arc<Self>, sandbox: &Arc<Sandbox>, body: &Arc<Body>) {
+        let compute = sandbox.lock().record.spec.compute;
+        self.hold_limits(&compute, None, body);
         let (inner, sandbox, body) = (Arc::clone(self), Arc::clone(sandbox), Arc::clone(body));
         self.work.spawn(async move {
             tokio::select! {

@@ -15,7 +15,7 @@ use contracts::sandbox::{Base, Capabilities, Compute, State};
 use domain::agent::Tier;
 use fs_err as fs;
 use images::{
-    disk::{DiskError, Disks, Wish},
+    disk::{Budget, DiskError, Disks, Wish},
     store::Images,
 };
 use sha2::{Digest as _, Sha256};
@@ -64,7 +64,9 @@ impl Provider {
         let identity =
             if rustix::process::geteuid().is_root() { Identity::Root } else { Identity::Ordinary };
         let other = |what| move |reason: String| StartError::Other { what, reason };
-        let disks = Disks::open(&settings.data.join("disks"), Wish::Best, settings.disk_bytes)?;
+        let budget =
+            Budget { bytes: settings.disk_bytes, guaranteed_bytes: settings.disk_guaranteed_bytes };
+        let disks = Disks::open(&settings.data.join("disks"), Wish::Best, budget)?;
         let inner = Inner {
             identity,
             capabilities: Capabilities {
@@ -192,6 +194,7 @@ impl Inner {
             let sandbox = self.take_over(record).await;
             if let Ok(body) = sandbox.body() {
                 bodies.insert(body.record.name.clone());
+                self.keep_its_room(&sandbox);
             }
             if let Some(name) = sandbox.lock().record.spec.name.clone() {
                 self.names().insert(name, id);
@@ -310,7 +313,9 @@ impl Inner {
         let abilities = self.groups.abilities();
         for ability in [&abilities.cpu, &abilities.memory, &abilities.pids] {
             if let Ability::No(reason) = ability {
-                return Err(format!("limits cannot be set: {reason}"));
+                return Err(format!(
+                    "limits cannot be set: {reason}; on `verified` the kernel limits processes here, and memory and disk are watched"
+                ));
             }
         }
         Ok(())

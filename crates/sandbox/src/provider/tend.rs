@@ -37,6 +37,9 @@ impl Provider {
                 tracing::warn!(sandbox = %sandbox.id, %error, "could not tend to a sandbox");
             }
         }
+        if let Err(error) = tokio::task::block_in_place(|| inner.disks.balance()) {
+            tracing::warn!(%error, "the room for disks is not shared out anew");
+        }
         if let Err(error) = inner.stacks.refresh(inner, now).await {
             tracing::warn!(%error, "the host cannot be looked at again");
         }

@@ -36,7 +36,7 @@ struct Quota {
 
 #[repr(C)]
 struct QgroupLimit {
-    /// Zero: that of the subvolume that was asked.
+    /// The id of a subvolume; zero: that of the one that was asked.
     qgroup: u64,
     flags: u64,
     most_referenced: u64,
@@ -78,6 +78,7 @@ struct RawFileSystem {
     rest: [u8; 992],
 }
 
+const RESIZE: Opcode = opcode::write::<Named>(MAGIC, 3);
 const SYNC: Opcode = opcode::none(MAGIC, 8);
 const SUBVOLUME_CREATE: Opcode = opcode::write::<Named>(MAGIC, 14);
 const SUBVOLUME_DESTROY: Opcode = opcode::write::<Named>(MAGIC, 15);
@@ -122,6 +123,13 @@ fn bytes_of<const N: usize>(name: &str) -> Result<[u8; N], Errno> {
 pub(super) fn sync(file_system: impl AsFd) -> Result<(), Errno> {
     // SAFETY: the opcode takes nothing.
     unsafe { ioctl(file_system, NoArg::<SYNC>::new()) }
+}
+
+/// Takes all of the device, which has grown.
+pub(super) fn grow(file_system: impl AsFd) -> Result<(), Errno> {
+    let named = Named { fd: 0, name: bytes_of("max")? };
+    // SAFETY: the opcode takes a `btrfs_ioctl_vol_args`, which `Named` is, and only reads it.
+    unsafe { ioctl(file_system, Setter::<RESIZE, Named>::new(named)) }
 }
 
 pub(super) fn create_subvolume(parent: impl AsFd, name: &str) -> Result<(), Errno> {
@@ -179,10 +187,10 @@ pub(super) fn enable_quotas(file_system: impl AsFd, quotas: Quotas) -> Result<()
     unsafe { ioctl(file_system, Updater::<QUOTA, Quota>::new(&mut quota)) }
 }
 
-/// Limits what the subvolume itself may refer to.
-pub(super) fn limit(subvolume: impl AsFd, bytes: u64) -> Result<(), Errno> {
+/// Limits what a subvolume itself may refer to: the one with this id, or for zero the one that is asked.
+pub(super) fn limit(asked: impl AsFd, subvolume: u64, bytes: u64) -> Result<(), Errno> {
     let limit = QgroupLimit {
-        qgroup: 0,
+        qgroup: subvolume,
         flags: LIMIT_REFERENCED,
         most_referenced: bytes,
         most_exclusive: 0,
@@ -190,7 +198,7 @@ pub(super) fn limit(subvolume: impl AsFd, bytes: u64) -> Result<(), Errno> {
         reserved_exclusive: 0,
     };
     // SAFETY: the opcode takes a `btrfs_ioctl_qgroup_limit_args`, which `QgroupLimit` is, and only reads it.
-    unsafe { ioctl(subvolume, Setter::<QGROUP_LIMIT, QgroupLimit>::new(limit)) }
+    unsafe { ioctl(asked, Setter::<QGROUP_LIMIT, QgroupLimit>::new(limit)) }
 }
 
 /// Forgets the account of a subvolume that is gone.
@@ -213,6 +221,7 @@ mod tests {
     #[test]
     fn the_opcodes_are_those_of_the_header() {
         let ours = [
+            RESIZE,
             SYNC,
             SUBVOLUME_CREATE,
             SUBVOLUME_DESTROY,
@@ -225,7 +234,8 @@ mod tests {
             QGROUP_LIMIT,
             SUBVOLUME,
         ];
-        let header: [Opcode; 11] = [
+        let header: [Opcode; 12] = [
+            0x5000_9403,
             0x0000_9408,
             0x5000_940e,
             0x5000_940f,

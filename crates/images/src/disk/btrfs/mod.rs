@@ -3,7 +3,7 @@
 //! A limit of bytes covers what files need beside their content, so it bounds their number as well; btrfs has no limit of files.
 //! With simple quotas, which newer kernels have, a copy of a disk is charged for what it writes itself, and not for what it shares.
 //!
-//! Limits are promises of the kernel to each disk, not reservations: together they may be more than the pool holds.
+//! The kernel holds each disk to what it was granted; that all grants together are not more than there is, is kept in `room`.
 
 mod ioctl;
 mod numbers;
@@ -22,8 +22,9 @@ use rustix::io::Errno;
 
 use self::numbers::Numbers;
 use super::{
-    DiskError, Limit,
+    DiskError,
     error::Trying,
+    room::{Space, Used},
     tree::{names, open_root},
 };
 
@@ -49,6 +50,11 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn open(root: &Path, budget_bytes: u64) -> Result<Self, Cannot> {
         let (at, found) = pool::open(root, budget_bytes)?;
+        if found != pool::Found::New
+            && let Err(reason) = pool::grow(root, &at, budget_bytes)
+        {
+            tracing::warn!(reason, "the pool of disks does not grow");
+        }
         let ready = Self::ready(at.clone());
         if ready.is_err() && found == pool::Found::New {
             let _ = pool::close(&at);
@@ -66,6 +72,9 @@ impl Pool {
                 .or_else(|_| ioctl::enable_quotas(&top, ioctl::Quotas::Full))
                 .trying("enable quotas in", &at)?;
         }
+        // Chunks of content that are all but empty would keep room from names. Older kernels do not know this.
+        let reclaim = accounts.with_file_name("allocation").join("data/dynamic_reclaim");
+        let _ = std::fs::write(reclaim, "1");
         let numbers = Numbers::open(&at)?;
         // What was only there to carry a high number is now in the stem.
         for name in names(&top).trying("read", &at)? {
@@ -89,8 +98,18 @@ impl Pool {
         self.numbers.make_above(&parent, name)
     }
 
-    pub(super) fn limit(at: &Path, limit: Limit) -> Result<(), DiskError> {
-        ioctl::limit(open_root(at)?, limit.bytes).trying("limit", at)
+    /// Limits what is at `at`, and returns the id of its account.
+    pub(super) fn limit(at: &Path, bytes: u64) -> Result<u64, DiskError> {
+        ioctl::limit(open_root(at)?, 0, bytes).trying("limit", at)?;
+        Self::account(at)
+    }
+
+    pub(super) fn grant(&self, account: u64, bytes: u64) -> Result<(), DiskError> {
+        ioctl::limit(open_root(&self.at)?, account, bytes).trying("limit a disk in", &self.at)
+    }
+
+    pub(super) fn account(at: &Path) -> Result<u64, DiskError> {
+        Ok(ioctl::subvolume(open_root(at)?).trying("read", at)?.id)
     }
 
     pub(super) fn copy(from: &Path, to: &Path) -> Result<(), DiskError> {
@@ -124,15 +143,45 @@ impl Pool {
     }
 
     pub(super) fn bytes(&self, at: &Path) -> Result<u64, DiskError> {
-        let id = ioctl::subvolume(open_root(at)?).trying("read", at)?.id;
-        let account = self.accounts.join(format!("0_{id}"));
-        // What is written and not yet on its way to the disk is only reserved.
+        let Used { written, coming } = self.used(Self::account(at)?)?;
+        Ok(written + coming)
+    }
+
+    pub(super) fn used(&self, account: u64) -> Result<Used, DiskError> {
+        let account = self.accounts.join(format!("0_{account}"));
         let read = |name: &str| -> Result<u64, DiskError> {
             let path = account.join(name);
             let text = std::fs::read_to_string(&path).trying("read", &path)?;
             Ok(text.trim().parse().unwrap_or_default())
         };
-        Ok(read("referenced")? + read("rsv_data").unwrap_or_default())
+        let coming = read("rsv_data").unwrap_or_default();
+        Ok(Used { written: read("referenced")?, coming })
+    }
+
+    /// What can still be written, whatever it is: content and names have chunks of their own, which are made from what is in no chunk yet.
+    pub(super) fn space(&self) -> Result<Space, DiskError> {
+        let found = rustix::fs::statvfs(&self.at).trying("ask for the free space of", &self.at)?;
+        let total = found.f_blocks.saturating_mul(found.f_frsize);
+        let books = self.accounts.with_file_name("allocation");
+        let read = |path: PathBuf| -> Result<u64, DiskError> {
+            let text = std::fs::read_to_string(&path).trying("read", &path)?;
+            Ok(text.trim().parse().unwrap_or_default())
+        };
+        let (mut chunks, mut scarce) = (0_u64, u64::MAX);
+        for kind in ["data", "metadata"] {
+            let told = |name: &str| read(books.join(kind).join(name));
+            chunks = chunks.saturating_add(told("disk_total")?);
+            let mut taken = told("bytes_used")?;
+            for name in ["bytes_pinned", "bytes_reserved", "bytes_readonly"] {
+                taken = taken.saturating_add(told(name)?);
+            }
+            if kind == "metadata" {
+                taken = taken.saturating_add(read(books.join("global_rsv_size"))?);
+            }
+            scarce = scarce.min(told("total_bytes")?.saturating_sub(taken));
+        }
+        chunks = chunks.saturating_add(read(books.join("system").join("disk_total"))?);
+        Ok(Space { total, free: total.saturating_sub(chunks).saturating_add(scarce) })
     }
 
     /// Destroys a subvolume. The kernel does the slow part later, by itself.

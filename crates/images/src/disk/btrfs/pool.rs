@@ -28,6 +28,9 @@ pub(super) const SMALLEST_BYTES: u64 = 256 << 20;
 /// A new pool takes at most one part in this many of what is free: it is the host's disk, and we are guests on it.
 const PARTS: u64 = 4;
 
+/// Growing by less is not worth it.
+const LEAST_GROWTH_BYTES: u64 = 64 << 20;
+
 const BTRFS_MAGIC: i64 = 0x9123_683E;
 
 /// Where the superblock keeps the id of the file system.
@@ -74,6 +77,41 @@ pub(super) fn open(root: &Path, budget_bytes: u64) -> Result<(PathBuf, Found), C
         return Err(Cannot::Broken(DiskError::Unusable(sentence)));
     }
     Ok((at, if is_new { Found::New } else { Found::Unmounted }))
+}
+
+/// Gives a pool that is there more of the host's disk, when its budget was raised or more is free. One that cannot grow stays as it is.
+pub(super) fn grow(root: &Path, at: &Path, budget_bytes: u64) -> Result<(), String> {
+    let told = |error: std::io::Error| error.to_string();
+    let file = File::options().write(true).open(root.join("pool.btrfs")).map_err(told)?;
+    let now = file.metadata().map_err(told)?.len();
+    let host = rustix::fs::fstatvfs(&file).map_err(|error| told(error.into()))?;
+    let free = host.f_bavail.saturating_mul(host.f_frsize);
+    let size = budget_bytes.min(free.saturating_add(now) / PARTS) & !0xf_ffff;
+    if size < now.saturating_add(LEAST_GROWTH_BYTES) {
+        return Ok(());
+    }
+    let losetup = program::find("losetup").ok_or("`losetup` is missing: install util-linux")?;
+    let device = device_of(at).ok_or("its device is not found")?;
+    rustix::fs::fallocate(&file, FallocateFlags::empty(), now, size - now)
+        .map_err(|error| told(error.into()))?;
+    program::run(&losetup, &[Path::new("--set-capacity"), &device])?;
+    let mounted = open_root(at).map_err(|error| error.to_string())?;
+    ioctl::grow(mounted).map_err(|error| told(error.into()))
+}
+
+/// What is mounted at `at`.
+fn device_of(at: &Path) -> Option<PathBuf> {
+    let number = std::fs::metadata(at).ok()?.dev();
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let line = mounts.lines().find(|line| {
+        let place = line.split(' ').nth(4);
+        place.is_some_and(|place| {
+            // Names with odd characters are written in octal there; a device number is enough then.
+            std::fs::metadata(place).is_ok_and(|found| found.dev() == number)
+        })
+    })?;
+    let (_, after) = line.split_once(" - ")?;
+    after.split(' ').nth(1).map(PathBuf::from)
 }
 
 /// Unmounts the pool. The device clears itself.

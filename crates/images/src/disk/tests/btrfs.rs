@@ -200,7 +200,7 @@ fn what_is_mounted_in_the_place_of_the_pool_is_left_alone() {
     let at = scratch.ground();
     scratch.disks.take().unwrap().close().unwrap();
     rustix::mount::mount("tmpfs", &at, "tmpfs", MountFlags::empty(), None).unwrap();
-    let refused = Disks::open(scratch.root.path(), Wish::Best, POOL);
+    let refused = Disks::open(scratch.root.path(), Wish::Best, BUDGET);
     rustix::mount::unmount(&at, UnmountFlags::empty()).unwrap();
     assert!(refused.unwrap_err().to_string().contains("something else is mounted"));
 }
@@ -211,9 +211,10 @@ fn a_budget_that_is_too_small_gives_plain_directories_and_the_reason() {
         return;
     }
     let root = tempfile::tempdir().unwrap();
-    let refused = Disks::open(root.path(), Wish::Btrfs, MIB).unwrap_err();
+    let little = Budget { bytes: MIB, ..BUDGET };
+    let refused = Disks::open(root.path(), Wish::Btrfs, little).unwrap_err();
     assert!(refused.to_string().contains("needs 256"), "{refused}");
-    let plain = Disks::open(root.path(), Wish::Best, MIB).unwrap();
+    let plain = Disks::open(root.path(), Wish::Best, little).unwrap();
     assert_eq!(plain.kind(), Kind::Plain);
     assert!(plain.weaker().unwrap().contains("needs 256"));
     assert!(!root.path().join("pool.btrfs").exists());

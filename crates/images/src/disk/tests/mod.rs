@@ -5,6 +5,7 @@ mod btrfs;
 mod crash;
 mod plain;
 mod promises;
+mod room;
 
 use std::{
     fs,
@@ -19,6 +20,7 @@ use super::*;
 const MIB: u64 = 1 << 20;
 static BLOCK: [u8; 1 << 20] = [7; 1 << 20];
 const POOL: u64 = 512 * MIB;
+const BUDGET: Budget = Budget { bytes: POOL, guaranteed_bytes: MIB };
 const LIMIT: Limit = Limit { bytes: 64 * MIB, files: 100_000 };
 
 /// Disks in a directory of their own. A pool is unmounted at the end, however the test ends.
@@ -44,14 +46,14 @@ impl Scratch {
 
     fn open(wish: Wish) -> Self {
         let root = tempfile::tempdir().unwrap();
-        let disks = Disks::open(root.path(), wish, POOL).unwrap();
+        let disks = Disks::open(root.path(), wish, BUDGET).unwrap();
         Self { disks: Some(disks), root }
     }
 
     /// As a server that was restarted.
     fn restart(&mut self, wish: Wish) {
         self.disks = None;
-        self.disks = Some(Disks::open(self.root.path(), wish, POOL).unwrap());
+        self.disks = Some(Disks::open(self.root.path(), wish, BUDGET).unwrap());
     }
 
     fn ground(&self) -> PathBuf {

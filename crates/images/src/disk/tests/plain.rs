@@ -98,11 +98,30 @@ fn directories_that_are_closed_to_their_owner_are_removed() {
     for name in ["work/work", "upper/closed"] {
         fs::set_permissions(at.join(name), closed.clone()).unwrap();
     }
-    disks.reopen(&disk("one")).unwrap();
+    disks.reopen(&disk("one"), LIMIT).unwrap();
     assert!(names_in(&at.join("work")).is_empty());
     disks.remove(&disk("one")).unwrap();
     disks.empty_trash().unwrap();
     assert!(names_in(&disks.place(TRASH)).is_empty());
+}
+
+#[test]
+fn what_is_in_a_closed_directory_counts_and_it_is_closed_again() {
+    use std::os::unix::fs::PermissionsExt;
+    let disks = Scratch::plain();
+    let upper = disks.create(&disk("one"), LIMIT).unwrap().join("upper");
+    for (name, mode) in [("unread", 0o300), ("unsearched", 0o600), ("shut", 0o000)] {
+        let inner = upper.join(name).join("inner");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("file"), BLOCK).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(upper.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let usage = disks.usage(&disk("one")).unwrap();
+    assert!(usage.files == 9 && usage.bytes >= 3 * MIB, "{usage:?}");
+    for (name, mode) in [("unread", 0o300), ("unsearched", 0o600), ("shut", 0o000)] {
+        assert_eq!(fs::metadata(upper.join(name)).unwrap().mode() & 0o7777, mode);
+    }
 }
 
 #[test]

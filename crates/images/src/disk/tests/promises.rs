@@ -159,7 +159,7 @@ fn a_disk_that_rested_can_be_mounted_again() {
         drop(overlay);
         assert!(at.join("work/work/incompat/volatile").exists(), "the control: a mark is left");
         let forked = disks.fork(&disk("one"), &disk("two"), LIMIT).unwrap();
-        for at in [disks.reopen(&disk("one")).unwrap(), forked] {
+        for at in [disks.reopen(&disk("one"), LIMIT).unwrap(), forked] {
             let overlay = Overlay::mount(&at, &[&base.path]);
             assert_eq!(names_in(overlay.path()), ["upper"], "the removal of `lower` is kept");
         }

@@ -1,0 +1,85 @@
+//! Finds room for a disk where all of it is promised.
+//!
+//! Somebody who asks is worth more than computers that wait for nobody yet: these give way, and what was deleted a moment ago is
+//! cleared away first, before anybody is refused.
+
+use std::{sync::Arc, time::Duration};
+
+use contracts::sandbox::{Compute, SandboxError};
+use domain::agent::Tier;
+use images::disk::{DiskError, DiskName};
+
+use super::{
+    Inner, Sandbox,
+    boot::{Booted, Disk, limit},
+    busy,
+};
+use crate::stack::Stack;
+
+/// How long somebody waits for room that others are leaving.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+const AGAIN: Duration = Duration::from_millis(25);
+
+impl Inner {
+    /// Boots for somebody who asked; members of the pool are booted only where there is room anyway.
+    pub(crate) async fn boot_for(
+        self: &Arc<Self>,
+        stack: &Stack,
+        tier: Tier,
+        compute: &Compute,
+        disk: Disk,
+    ) -> Result<Booted, SandboxError> {
+        let mut booted = self.boot(stack, tier, compute, disk.clone()).await;
+        if !matches!(booted, Err(SandboxError::NoRoom { .. })) {
+            return booted;
+        }
+        self.drain_pool(self.now(), |_| true);
+        let until = tokio::time::Instant::now() + PATIENCE;
+        let mut again = tokio::time::interval(AGAIN);
+        while matches!(booted, Err(SandboxError::NoRoom { .. }))
+            && tokio::time::Instant::now() < until
+        {
+            again.tick().await;
+            tokio::task::block_in_place(|| self.disks.empty_trash()).map_err(busy)?;
+            booted = self.boot(stack, tier, compute, disk.clone()).await;
+        }
+        booted
+    }
+
+    /// What still runs from before this server goes on writing to its disk.
+    pub(super) fn keep_its_room(&self, sandbox: &Sandbox) {
+        let (disk, compute) = {
+            let entry = sandbox.lock();
+            (entry.record.disk.clone(), entry.record.spec.compute)
+        };
+        let Ok(disk) = disk.parse::<DiskName>() else { return };
+        if let Err(error) = self.disks.take_over(&disk, limit(&compute)) {
+            tracing::warn!(sandbox = %sandbox.id, %error, "the room of a disk is not counted");
+        }
+    }
+
+    /// Nothing writes to its disk any more: the caller has seen the end of its first process.
+    pub(super) fn leave_its_room(&self, disk: &str) {
+        if let Ok(disk) = disk.parse() {
+            self.disks.rest(&disk);
+        }
+    }
+}
+
+/// Why there is no disk.
+pub(super) fn no_disk(error: DiskError) -> SandboxError {
+    match error {
+        DiskError::NoRoom(refused) => SandboxError::NoRoom { reason: refused.to_string() },
+        error @ (DiskError::NoDisk(_)
+        | DiskError::NoLayer(_)
+        | DiskError::Exists(_)
+        | DiskError::LayerExists(_)
+        | DiskError::NotASetup(_)
+        | DiskError::Unusable(_)
+        | DiskError::Full { .. }
+        | DiskError::TooDeep(_)
+        | DiskError::Hidden(_)
+        | DiskError::Io { .. }) => busy(error),
+    }
+}
