@@ -71,7 +71,7 @@ impl Channel {
             let told = self.news.notified();
             let sent = self.sent;
             let room = self.link.look(self.id, |inbox| {
-                let room = inbox.input_credit.saturating_sub(sent);
+                let room = inbox.input_room(sent);
                 (room > 0 || inbox.ended().is_some()).then_some(room)
             })?;
             match room {
@@ -84,6 +84,7 @@ impl Channel {
     pub(crate) fn input(&mut self, bytes: Vec<u8>) -> Result<(), LinkError> {
         let offset = self.sent;
         self.sent += bytes.len() as u64;
+        self.note_input();
         self.link.send(&Ask::Input { channel: self.id, offset, bytes })
     }
 
@@ -106,6 +107,16 @@ impl Channel {
     /// Input that an earlier connection has sent already.
     pub(crate) fn resume_input(&mut self, sent: u64) {
         self.sent = sent;
+        self.note_input();
+    }
+
+    /// So that the guest can be held to it.
+    fn note_input(&self) {
+        let sent = self.sent;
+        let _ = self.link.look(self.id, |inbox| {
+            inbox.send_input(sent);
+            Some(())
+        });
     }
 }
 

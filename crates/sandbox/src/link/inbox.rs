@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use guest::protocol::{CHUNK, Ending, Refusal, Stream, Usage};
+use guest::protocol::{CHUNK, Ending, INPUT_WINDOW, Refusal, Stream, Usage};
 
 /// How many bytes a guest may send ahead of the reader.
 pub(super) const WINDOW: u64 = 192 * 1024;
@@ -28,7 +28,9 @@ pub(super) struct Inbox {
     received: u64,
     taken: u64,
     credit: u64,
-    pub(super) input_credit: u64,
+    /// Where input has got to, and how far the guest says it may.
+    input_sent: u64,
+    input_credit: u64,
     answered: Option<Result<(), Refusal>>,
     ended: Option<Ended>,
 }
@@ -42,6 +44,37 @@ impl Inbox {
     /// For a job that was begun over an earlier connection. What that gave credit for holds.
     pub(super) fn resumed(from: u64) -> Self {
         Self { credit: from.saturating_add(WINDOW + UNSURE), ..Self::new(from) }
+    }
+
+    /// Input that is on its way, or was before this connection. Returns how much more the guest takes.
+    pub(super) fn send_input(&mut self, upto: u64) {
+        self.input_sent = self.input_sent.max(upto);
+    }
+
+    pub(super) fn input_room(&self, sent: u64) -> u64 {
+        self.input_credit.saturating_sub(sent)
+    }
+
+    /// A guest holds no more than its window beyond what was sent; one that asks for more would have us pile it up.
+    pub(super) fn take_input(&mut self, upto: u64) -> Result<(), String> {
+        self.must_be_open("took input")?;
+        if upto > self.input_sent.saturating_add(INPUT_WINDOW as u64) {
+            return Err(format!(
+                "it takes input up to {upto}, of which {} was sent",
+                self.input_sent
+            ));
+        }
+        self.input_credit = self.input_credit.max(upto);
+        Ok(())
+    }
+
+    fn must_be_open(&self, what: &str) -> Result<(), String> {
+        match (&self.answered, &self.ended) {
+            (Some(Ok(())), None) => Ok(()),
+            (None, _) => Err(format!("a job {what} before it was opened")),
+            (Some(Err(_)), _) => Err(format!("a job {what} after it was refused")),
+            (Some(Ok(())), Some(_)) => Err(format!("a job {what} after its end")),
+        }
     }
 
     pub(super) fn credit(&self) -> (u64, u64) {
@@ -66,17 +99,17 @@ impl Inbox {
         offset: u64,
         bytes: Vec<u8>,
     ) -> Result<(), String> {
+        self.must_be_open("told output")?;
         let length = bytes.len() as u64;
         if offset != self.received {
             return Err(format!("output at {offset}, where {} was next", self.received));
         }
-        if self.received.saturating_add(length) > self.credit || bytes.len() > CHUNK {
-            return Err("more output than it had credit for".to_owned());
+        if bytes.is_empty() || bytes.len() > CHUNK {
+            return Err(format!("output of {length} bytes"));
         }
-        if self.ended.is_some() || bytes.is_empty() {
-            return Err("output after the end, or without content".to_owned());
-        }
-        self.received = self.received.saturating_add(length);
+        // Checked, and not saturating: at the end of all numbers, every byte would seem to fit.
+        let received = self.received.checked_add(length).filter(|upto| *upto <= self.credit);
+        self.received = received.ok_or("more output than it had credit for")?;
         // Many small writes become few chunks, so that the queue is bounded by bytes alone.
         match self.chunks.back_mut() {
             Some((last, chunk)) if *last == stream && chunk.len() + bytes.len() <= CHUNK => {
@@ -88,9 +121,7 @@ impl Inbox {
     }
 
     pub(super) fn end(&mut self, ended: Ended, output: u64) -> Result<(), String> {
-        if self.ended.is_some() {
-            return Err("a job ended twice".to_owned());
-        }
+        self.must_be_open("ended")?;
         if output != self.received {
             return Err(format!("an end after {output} bytes, of which {} came", self.received));
         }
@@ -98,9 +129,14 @@ impl Inbox {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.chunks.iter().map(|(_, chunk)| chunk.len()).sum()
+    }
+
     pub(super) fn take(&mut self) -> Option<(Stream, Vec<u8>)> {
         let (stream, chunk) = self.chunks.pop_front()?;
-        self.taken += chunk.len() as u64;
+        self.taken = self.taken.saturating_add(chunk.len() as u64);
         Some((stream, chunk))
     }
 
@@ -132,6 +168,8 @@ mod tests {
     #[test]
     fn output_must_follow_and_have_credit() {
         let mut inbox = Inbox::new(10);
+        assert!(inbox.output(Stream::Out, 10, vec![1]).is_err(), "before it was opened");
+        inbox.answer(Ok(())).unwrap();
         assert!(inbox.output(Stream::Out, 9, vec![1]).is_err());
         assert!(inbox.output(Stream::Out, 10, vec![]).is_err());
         assert_eq!(inbox.output(Stream::Out, 10, vec![1; 5]), Ok(()));
@@ -147,6 +185,7 @@ mod tests {
         #[test]
         fn no_guest_makes_it_keep_more_than_the_window(sizes in prop::collection::vec(1usize..CHUNK, 1..64)) {
             let mut inbox = Inbox::new(0);
+            inbox.answer(Ok(())).unwrap();
             let mut at = 0;
             for size in sizes {
                 if inbox.output(Stream::Error, at, vec![0; size]).is_err() {

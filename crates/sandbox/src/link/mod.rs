@@ -14,6 +14,8 @@
 mod channel;
 mod inbox;
 mod pump;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use guest::protocol::{FrameError, Refusal};

@@ -26,13 +26,16 @@ use super::{
 };
 
 /// A guest that has not said hello by then will not.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 10 });
 
 /// How much may wait for a guest that does not read.
 const MOST_BACKLOG: usize = 4 << 20;
 
 /// How often `Channels` is a normal answer; beyond it, the list cannot be right.
 const MOST_CHANNELS: usize = guest::protocol::CHANNELS;
+
+/// No channel has moved so many bytes. Numbers beyond are there to overflow others.
+const MOST_BYTES: u64 = 1 << 60;
 
 /// The connection to one guest. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -56,6 +59,9 @@ struct State {
     next: u32,
     channels: BTreeMap<ChannelId, Slot>,
     known: Option<Vec<ChannelState>>,
+    /// How many lists were asked for and have not come.
+    lists_due: u32,
+    pings: u64,
     pongs: u64,
     lost: Option<LinkError>,
 }
@@ -70,11 +76,14 @@ impl Link {
     /// Connects and says hello. The tasks of the connection belong to `tracker`, and end with it.
     pub(crate) async fn connect(control: &Path, tracker: &TaskTracker) -> Result<Self, LinkError> {
         let silent = |_| LinkError::Closed("no hello".to_owned());
-        tokio::time::timeout(PATIENCE, Self::greet(control, tracker)).await.map_err(silent)?
+        let greeting = async { Self::greet(UnixStream::connect(control).await?, tracker).await };
+        tokio::time::timeout(PATIENCE, greeting).await.map_err(silent)?
     }
 
-    async fn greet(control: &Path, tracker: &TaskTracker) -> Result<Self, LinkError> {
-        let mut stream = UnixStream::connect(control).await?;
+    pub(super) async fn greet(
+        mut stream: UnixStream,
+        tracker: &TaskTracker,
+    ) -> Result<Self, LinkError> {
         stream.write_all(&encode(&Ask::Hello { version: VERSION })?).await?;
         let mut decoder = Decoder::default();
         let mut buffer = vec![0; 4096];
@@ -98,6 +107,8 @@ impl Link {
             next: 0,
             channels: BTreeMap::new(),
             known: None,
+            lists_due: 0,
+            pings: 0,
             pongs: 0,
             lost: None,
         };
@@ -155,7 +166,11 @@ impl Link {
 
     /// What the guest remembers, from this connection and those before.
     pub(crate) async fn channels(&self) -> Result<Vec<ChannelState>, LinkError> {
-        self.shared.lock().known = None;
+        {
+            let mut state = self.shared.lock();
+            state.known = None;
+            state.lists_due = state.lists_due.saturating_add(1);
+        }
         self.send(&Ask::Channels)?;
         let known = self.until(|state| state.known.take()).await?;
         // Numbers go on after the highest that is taken.
@@ -167,9 +182,14 @@ impl Link {
 
     /// Whether the guest still answers.
     pub(crate) async fn ping(&self) -> Result<(), LinkError> {
-        let before = self.shared.lock().pongs;
-        self.send(&Ask::Ping { nonce: before })?;
-        self.until(|state| (state.pongs > before).then_some(())).await
+        let nonce = {
+            let mut state = self.shared.lock();
+            state.pings += 1;
+            state.pings
+        };
+        self.send(&Ask::Ping { nonce })?;
+        // Answers come in the order of the questions.
+        self.until(|state| (state.pongs >= nonce).then_some(())).await
     }
 
     /// Hangs up. What runs inside goes on.
@@ -177,8 +197,22 @@ impl Link {
         self.shared.lose(LinkError::Closed("we hung up".to_owned()));
     }
 
+    /// Returns when the guest has hung up, or was hung up on.
+    pub(crate) async fn over(&self) {
+        self.shared.over.cancelled().await;
+    }
+
     pub(crate) fn lost(&self) -> Option<LinkError> {
         self.shared.lock().lost.clone()
+    }
+
+    /// How many bytes of a guest's are held here for whoever takes them.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        let state = self.shared.lock();
+        let known = state.known.as_ref().map_or(0, Vec::len);
+        let inboxes = state.channels.values().map(|slot| slot.inbox.held());
+        known + state.backlog.len() + inboxes.sum::<usize>()
     }
 
     /// The socket, to ask the kernel about it.
@@ -250,7 +284,9 @@ impl Shared {
         }
         if !rest.is_empty() {
             if state.backlog.len() > MOST_BACKLOG {
-                return Err(LinkError::Broken("it does not read what it asked for".to_owned()));
+                let broken = LinkError::Broken("it does not read what it asked for".to_owned());
+                self.lose_with(state, broken.clone());
+                return Err(broken);
             }
             state.backlog.extend(rest);
             self.backlog_waits.notify_one();
@@ -268,7 +304,11 @@ impl Shared {
     }
 
     fn lose(&self, error: LinkError) {
-        let mut state = self.lock();
+        self.lose_with(&mut self.lock(), error);
+    }
+
+    fn lose_with(&self, state: &mut State, error: LinkError) {
+        state.backlog = VecDeque::new();
         if state.lost.is_none() {
             state.lost = Some(error);
         }
@@ -283,17 +323,8 @@ impl Shared {
         let mut state = self.lock();
         let told = match tell {
             Tell::Hello { .. } => Err("hello twice".to_owned()),
-            Tell::Channels(known) if known.len() <= MOST_CHANNELS => {
-                state.known = Some(known);
-                self.news.notify_waiters();
-                Ok(())
-            }
-            Tell::Channels(known) => Err(format!("a list of {} channels", known.len())),
-            Tell::Pong { .. } => {
-                state.pongs += 1;
-                self.news.notify_waiters();
-                Ok(())
-            }
+            Tell::Channels(known) => state.list(known).inspect(|()| self.news.notify_waiters()),
+            Tell::Pong { nonce } => state.pong(nonce).inspect(|()| self.news.notify_waiters()),
             Tell::Opened { channel } => state.with(channel, |inbox| inbox.answer(Ok(()))),
             Tell::Refused { channel, refusal } => {
                 state.with(channel, |inbox| inbox.answer(Err(refusal)))
@@ -301,10 +332,9 @@ impl Shared {
             Tell::Output { channel, stream, offset, bytes } => {
                 state.with(channel, |inbox| inbox.output(stream, offset, bytes))
             }
-            Tell::InputCredit { channel, upto } => state.with(channel, |inbox| {
-                inbox.input_credit = inbox.input_credit.max(upto);
-                Ok(())
-            }),
+            Tell::InputCredit { channel, upto } => {
+                state.with(channel, |inbox| inbox.take_input(upto))
+            }
             Tell::Ended { channel, ending, usage, output, dropped } => {
                 state.with(channel, |inbox| inbox.end(Ended { ending, usage, dropped }, output))
             }
@@ -314,6 +344,31 @@ impl Shared {
 }
 
 impl State {
+    fn list(&mut self, known: Vec<ChannelState>) -> Result<(), String> {
+        let due = self.lists_due.checked_sub(1);
+        self.lists_due = due.ok_or("a list of channels that nobody asked for")?;
+        let highest = known.iter().map(|one| one.kept_from.max(one.input)).max().unwrap_or(0);
+        if known.len() > MOST_CHANNELS || highest > MOST_BYTES {
+            return Err(format!("a list of {} channels, at {highest}", known.len()));
+        }
+        self.known = Some(known);
+        Ok(())
+    }
+
+    /// The backlog is dropped with the link, also in the middle of a write.
+    fn sent(&mut self, written: usize) {
+        let written = written.min(self.backlog.len());
+        self.backlog.drain(..written);
+    }
+
+    fn pong(&mut self, nonce: u64) -> Result<(), String> {
+        if nonce != self.pongs + 1 || nonce > self.pings {
+            return Err(format!("an answer to ping {nonce}, of {} that were sent", self.pings));
+        }
+        self.pongs = nonce;
+        Ok(())
+    }
+
     fn with(
         &mut self,
         id: ChannelId,
@@ -364,7 +419,7 @@ async fn drain(shared: Arc<Shared>) {
             while let Some(chunk) = shared.backlogged() {
                 shared.out.writable().await?;
                 match shared.out.try_write(&chunk) {
-                    Ok(written) => drop(shared.lock().backlog.drain(..written)),
+                    Ok(written) => shared.lock().sent(written),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     Err(error) => return Err::<(), io::Error>(error),
                 }

@@ -10,7 +10,7 @@ use super::{
     boot::{Booted, Disk},
     busy,
 };
-use crate::{body::Body, meter::Meter, record::Record, stack::Stack};
+use crate::{body::Body, link::LinkError, meter::Meter, record::Record, stack::Stack};
 
 impl Inner {
     pub(super) async fn open(self: &Arc<Self>, spec: &Spec) -> Result<(), SandboxError> {
@@ -212,6 +212,16 @@ impl Inner {
                 () = body.death() => inner.died(&sandbox, &body).await,
                 () = silence(&sandbox, &body) => {
                     sandbox.lock().ending = Some("its guest does not answer");
+                    let _ = body.kill();
+                    body.death().await;
+                    inner.died(&sandbox, &body).await;
+                }
+                () = body.link.over() => {
+                    // One that ends hangs up first; one that lies is ended.
+                    if let Some(error @ LinkError::Broken(_)) = body.link.lost() {
+                        tracing::warn!(sandbox = %sandbox.id, %error, "a sandbox is killed");
+                        sandbox.lock().ending = Some("its guest broke the protocol");
+                    }
                     let _ = body.kill();
                     body.death().await;
                     inner.died(&sandbox, &body).await;
