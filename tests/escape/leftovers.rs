@@ -88,6 +88,7 @@ async fn build(stage: &Stage, setup: &str) -> Result<Image, SandboxError> {
         sources: Vec::new(),
         setup: Some(setup.to_owned()),
         compute: Compute { memory_mib: 256, disk_mib: 64, ..Compute::default() },
+        network: None,
     };
     let (news, mut heard) = mpsc::channel(8);
     let listening = async { while heard.recv().await.is_some() {} };

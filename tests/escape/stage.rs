@@ -169,6 +169,7 @@ impl Stage {
             sources: Vec::new(),
             hooks: Hooks::default(),
             conditions: None,
+            network: None,
         }
     }
 
@@ -271,6 +272,7 @@ fn settings(at: &Path, pool: PoolSettings, toolchains: &[PathBuf]) -> Settings {
         retention: Retention::default(),
         pool,
         walls: Walls::ByTier,
+        road: None,
         clock: Arc::new(|| SystemClock.now()),
         ids: Arc::new(Counted(AtomicU64::new(0))),
     }

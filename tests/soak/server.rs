@@ -163,6 +163,7 @@ fn spec(id: SandboxId) -> Spec {
         sources: Vec::new(),
         hooks: Hooks::default(),
         conditions: None,
+        network: None,
     }
 }
 
@@ -178,6 +179,7 @@ fn settings(arguments: &Arguments) -> Settings {
         retention: Retention::default(),
         pool: PoolSettings { most_of_a_kind: arguments.waiting, ..PoolSettings::default() },
         walls: Walls::default(),
+        road: None,
         clock: Arc::new(|| SystemClock.now()),
         ids: Arc::new(Counted { start, next: AtomicU64::new(0) }),
     }

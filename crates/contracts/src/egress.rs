@@ -24,8 +24,9 @@ use crate::{sandbox::Owner, secret::SecretName};
 
 /// Opens and closes the way out.
 pub trait Road: Send + Sync + 'static {
-    /// From now on what arrives at `doors` is carried for `sandbox`, as `network` allows. Joining again replaces the doors, and the
-    /// network unless it is `None`: then the one that was said last holds, because a restarted server does not know it.
+    /// From now on what arrives at `doors` is carried for `sandbox`, as `network` allows. Joining again adds the doors to those that
+    /// it has, and replaces the network unless it is `None`: then the one that was said last holds, because a restarted
+    /// server does not know it.
     fn join<'a>(
         &'a self,
         sandbox: SandboxId,
@@ -66,6 +67,8 @@ impl DoorKind {
     pub const PROXY_PORT: u16 = 3128;
     /// Where SOCKS 5 is spoken, on the loopback inside.
     pub const SOCKS_PORT: u16 = 1080;
+    /// Where names are looked up, on the loopback inside.
+    pub const NAMES_PORT: u16 = 53;
     /// Ports that are open for programs without a proxy, whatever the policy says: a denial is then told, not only felt.
     pub const ALWAYS: [u16; 2] = [80, 443];
 }

@@ -99,14 +99,18 @@ fn listening(door: Doorway, at: SocketAddr) -> rustix::io::Result<OwnedFd> {
         Transport::Udp => SocketType::DGRAM,
     };
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-    sockopt::set_socket_reuseaddr(&socket, true)?;
     if at.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, false)?;
     }
-    bind(&socket, &at)?;
     match door.transport {
-        Transport::Tcp => listen(&socket, WAITING)?,
-        Transport::Udp => {}
+        Transport::Tcp => {
+            // Connections of an earlier door may still be on their way out.
+            sockopt::set_socket_reuseaddr(&socket, true)?;
+            bind(&socket, &at)?;
+            listen(&socket, WAITING)?;
+        }
+        // Two sockets that both wished to share would share, and the second would hear everything.
+        Transport::Udp => bind(&socket, &at)?,
     }
     Ok(socket)
 }

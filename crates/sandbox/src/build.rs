@@ -25,6 +25,7 @@ use crate::{
     provider::{
         Booted, Disk, Inner, Provider,
         errand::{self, Errand, Outcome},
+        road::SetupRoad,
     },
     repositories::Checkouts,
     stack::Stack,
@@ -158,11 +159,15 @@ impl Inner {
         let body = Arc::new(body);
         let watched = (self.disks.kind() == Kind::Plain).then(|| disk.clone());
         self.hold_limits(compute, watched, &body);
-        let ran = tokio::time::timeout(
-            compute.lifetime.saturating_add(GRACE),
-            self.set_up(&body, order, news),
-        )
-        .await;
+        let road = self.join_setup(&body, order.recipe.network.as_ref()).await;
+        let ran = async {
+            let road = road.as_ref().map_err(Clone::clone)?;
+            self.set_up(&body, order, road.as_ref(), news).await
+        };
+        let ran = tokio::time::timeout(compute.lifetime.saturating_add(GRACE), ran).await;
+        if let Ok(Some(road)) = &road {
+            self.forget_setup(road).await;
+        }
         let ran = ran.unwrap_or_else(|_late| {
             Err(SandboxError::Setup {
                 reason: format!("it did not end within {} s", compute.lifetime.as_secs()),
@@ -216,6 +221,7 @@ impl Inner {
         &self,
         body: &Arc<crate::body::Body>,
         order: &Order,
+        road: Option<&SetupRoad>,
         news: &mpsc::Sender<BuildNews>,
     ) -> Result<(), SandboxError> {
         let sources = &order.recipe.sources;
@@ -228,16 +234,22 @@ impl Inner {
         if !order.script.trim().is_empty() {
             say(news, "running the setup").await;
             let user = self.setup_user();
+            let environment = environment(order, road);
+            let limit = order.recipe.compute.lifetime;
+            let argv = [SHELL, "-eu", "-c", &order.script].map(str::to_owned);
+            let errand = Errand { argv: &argv, directory, environment: &environment, user, limit };
             if user == User::Root {
                 let own = [SHELL, "-c", LEND].map(str::to_owned);
-                self.script(body, &own, "/", user, order, news).await?;
+                script(body, &Errand { argv: &own, directory: "/", ..errand }, news).await?;
             }
-            let script = [SHELL, "-eu", "-c", &order.script].map(str::to_owned);
-            self.script(body, &script, directory, user, order, news).await?;
+            script(body, &errand, news).await?;
             if user == User::Root {
                 let own = [SHELL, "-c", GIVE_BACK].map(str::to_owned);
-                self.script(body, &own, "/", user, order, news).await?;
+                script(body, &Errand { argv: &own, directory: "/", ..errand }, news).await?;
             }
+        }
+        if let Some(road) = road {
+            self.leave_setup(body, road).await?;
         }
         // Files younger than git's index would be read again by every sandbox's first `git status`.
         let mut second = tokio::time::interval(Duration::from_millis(1_100));
@@ -247,43 +259,6 @@ impl Inner {
             self.take_steps(body, place, place.settled()).await?;
         }
         Ok(())
-    }
-
-    async fn script(
-        &self,
-        body: &Arc<crate::body::Body>,
-        argv: &[String],
-        directory: &str,
-        user: User,
-        order: &Order,
-        news: &mpsc::Sender<BuildNews>,
-    ) -> Result<(), SandboxError> {
-        let mut environment: BTreeMap<String, String> = order.stack.environment.clone();
-        // What a setup keeps in a home is for the agent.
-        environment.insert("HOME".to_owned(), "/home/lamp".to_owned());
-        environment.insert("LAMP_SETUP".to_owned(), "1".to_owned());
-        let limit = order.recipe.compute.lifetime;
-        let errand = Errand { argv, directory, environment: &environment, user, limit };
-        let (listener, mut saying) = mpsc::channel::<Vec<u8>>(8);
-        let passing_on = async {
-            while let Some(bytes) = saying.recv().await {
-                let _ = news.send(BuildNews::Output(bytes)).await;
-            }
-        };
-        let running = async {
-            let outcome = errand::run(body, &errand, Some(&listener)).await;
-            drop(listener);
-            outcome
-        };
-        let (outcome, ()) = tokio::join!(running, passing_on);
-        let failed = |reason: String, log: String| SandboxError::Setup { reason, log };
-        let outcome: Outcome = outcome.map_err(|error| failed(error.to_string(), String::new()))?;
-        match outcome.trouble() {
-            None => Ok(()),
-            Some(trouble) => {
-                Err(failed(trouble, String::from_utf8_lossy(&outcome.said).into_owned()))
-            }
-        }
     }
 
     fn provenance(&self, order: &Order) -> Provenance {
@@ -307,6 +282,42 @@ impl Inner {
             purpose: Purpose::Setup,
             built_at_millis: self.now().as_millis(),
         }
+    }
+}
+
+/// What the setup finds in its environment.
+fn environment(order: &Order, road: Option<&SetupRoad>) -> BTreeMap<String, String> {
+    let mut environment: BTreeMap<String, String> = order.stack.environment.clone();
+    environment.extend(road.map(|road| road.variables.clone()).unwrap_or_default());
+    // What a setup keeps in a home is for the agent.
+    environment.insert("HOME".to_owned(), "/home/lamp".to_owned());
+    environment.insert("LAMP_SETUP".to_owned(), "1".to_owned());
+    environment
+}
+
+/// Runs a script of a setup, and passes on what it says.
+async fn script(
+    body: &crate::body::Body,
+    errand: &Errand<'_>,
+    news: &mpsc::Sender<BuildNews>,
+) -> Result<(), SandboxError> {
+    let (listener, mut saying) = mpsc::channel::<Vec<u8>>(8);
+    let passing_on = async {
+        while let Some(bytes) = saying.recv().await {
+            let _ = news.send(BuildNews::Output(bytes)).await;
+        }
+    };
+    let running = async {
+        let outcome = errand::run(body, errand, Some(&listener)).await;
+        drop(listener);
+        outcome
+    };
+    let (outcome, ()) = tokio::join!(running, passing_on);
+    let failed = |reason: String, log: String| SandboxError::Setup { reason, log };
+    let outcome: Outcome = outcome.map_err(|error| failed(error.to_string(), String::new()))?;
+    match outcome.trouble() {
+        None => Ok(()),
+        Some(trouble) => Err(failed(trouble, String::from_utf8_lossy(&outcome.said).into_owned())),
     }
 }
 

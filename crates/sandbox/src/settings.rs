@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use contracts::ids::IdSource;
+use contracts::{egress::Road, ids::IdSource};
 use domain::time::Timestamp;
 
 use crate::oci::Runtime;
@@ -22,6 +22,8 @@ pub struct Settings {
     pub retention: Retention,
     pub pool: PoolSettings,
     pub walls: Walls,
+    /// The way out. Without one, sandboxes reach nothing.
+    pub road: Option<Arc<dyn Road>>,
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     pub ids: Arc<dyn IdSource>,
 }

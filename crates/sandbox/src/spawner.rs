@@ -11,10 +11,14 @@ use std::{
         unix::net::UnixStream as StdStream,
     },
     process::Stdio,
+    time::Duration,
 };
 
 use guest::protocol::{Decoder, FrameError, encode};
-use launcher::plan::{Answer, Failure, Hosted, Launch, Order};
+use launcher::{
+    descriptors, frame,
+    plan::{Answer, Doors, DoorsAnswer, Doorway, Failure, Hosted, Launch, Order},
+};
 use serde::Serialize;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -81,6 +85,15 @@ impl Spawner {
         launched(answer?)
     }
 
+    /// Opens doors in the network of a first process, by a launcher that is started for this alone.
+    pub(crate) async fn doors(&self, order: Doors) -> Result<Vec<(Doorway, OwnedFd)>, SpawnError> {
+        let (server, mut child) = self.begin(&["--doors"])?;
+        let opened = tokio::task::spawn_blocking(move || open_doors(server, &order));
+        let opened = opened.await.map_err(io::Error::other)?;
+        let _ended = child.wait().await;
+        opened
+    }
+
     /// Makes the launcher close what it keeps of a layer.
     pub(crate) async fn release(&self, layer: &str) -> Result<(), SpawnError> {
         self.order(&Order::Release { layer: layer.to_owned() }).await.map(drop)
@@ -109,8 +122,14 @@ impl Spawner {
     }
 
     fn start(&self, more: &[&str]) -> Result<Running, SpawnError> {
-        let (ours, theirs) = StdStream::pair()?;
+        let (ours, child) = self.begin(more)?;
         ours.set_nonblocking(true)?;
+        let orders = UnixStream::from_std(ours)?;
+        Ok(Running { orders, decoder: Decoder::default(), child })
+    }
+
+    fn begin(&self, more: &[&str]) -> Result<(StdStream, Child), SpawnError> {
+        let (ours, theirs) = StdStream::pair()?;
         // Where the new process finds the program before its own descriptors are closed.
         let program = format!("/proc/self/fd/{}", self.launcher.as_raw_fd());
         // Not closed on exec, so the launcher has it under the same number. Another process that happens to be
@@ -125,9 +144,27 @@ impl Spawner {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::inherit());
-        let child = command.spawn()?;
-        let orders = UnixStream::from_std(ours)?;
-        Ok(Running { orders, decoder: Decoder::default(), child })
+        Ok((ours, command.spawn()?))
+    }
+}
+
+/// How long opening doors may take: it waits for nobody.
+const DOORS: Duration = Duration::from_secs(10);
+
+fn open_doors(mut server: StdStream, order: &Doors) -> Result<Vec<(Doorway, OwnedFd)>, SpawnError> {
+    server.set_read_timeout(Some(DOORS))?;
+    frame::write(&mut server, order)?;
+    match frame::read(&mut server)? {
+        Some(DoorsAnswer::Opened(doors)) if doors.is_empty() => Ok(Vec::new()),
+        Some(DoorsAnswer::Opened(doors)) => {
+            let sockets = descriptors::receive(&server)?;
+            if sockets.len() != doors.len() {
+                return Err(SpawnError::Answer("a door without a socket".to_owned()));
+            }
+            Ok(doors.into_iter().zip(sockets).collect())
+        }
+        Some(DoorsAnswer::Failed(failure)) => Err(SpawnError::Failed(failure)),
+        None => Err(SpawnError::Launcher(io::ErrorKind::UnexpectedEof.into())),
     }
 }
 

@@ -22,7 +22,7 @@ use world::World;
 
 fn recipe(sources: Vec<Checkout>, setup: &str) -> Recipe {
     let compute = Compute { memory_mib: 512, disk_mib: 256, ..Compute::default() };
-    Recipe { base: Base::Host, sources, setup: Some(setup.to_owned()), compute }
+    Recipe { base: Base::Host, sources, setup: Some(setup.to_owned()), compute, network: None }
 }
 
 /// Builds, and collects what it tells.
@@ -55,6 +55,7 @@ fn spec(provider: &Provider, id: u128, image: &str, sources: Vec<Checkout>) -> S
         sources,
         hooks: Hooks::default(),
         conditions: None,
+        network: None,
     }
 }
 

@@ -63,6 +63,7 @@ impl Case {
             compute: Compute { memory_mib: 512, disk_mib: 256, ..Compute::default() },
             sources: Vec::new(),
             conditions: None,
+            network: None,
             hooks: Hooks::default(),
         }
     }

@@ -78,6 +78,7 @@ async fn open(world: &World, number: u128, compute: Compute) -> SandboxId {
         compute,
         sources: Vec::new(),
         conditions: None,
+        network: None,
         hooks: Hooks::default(),
     };
     world.provider.open(&spec).await.unwrap();

@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::{Checkout, Compute};
+use crate::egress::Network;
 
 /// What to build. Its key is made of everything here that can change the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub struct Recipe {
     /// that are found there; an empty script: nothing is run.
     pub setup: Option<String>,
     pub compute: Compute,
+    /// What the setup may reach. Does not count for the key: what is fetched is named by lockfiles.
+    pub network: Option<Network>,
 }
 
 /// Where an image begins.

@@ -10,6 +10,8 @@ use domain::{
     task::Purpose,
 };
 
+use crate::egress::Network;
+
 /// What to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
@@ -28,6 +30,9 @@ pub struct Spec {
     pub hooks: Hooks,
     /// What the approver allowed, for an implementing sandbox. Applied anew at every opening.
     pub conditions: Option<Conditions>,
+    /// What it may reach, and with which credentials; nothing, without one. Said anew at every opening; where an opening is
+    /// silent, what was said last holds.
+    pub network: Option<Network>,
 }
 
 /// Scripts for `/bin/sh`, run inside as the agent in the first source's directory (IM4). Empty ones are not run.

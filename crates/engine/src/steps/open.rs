@@ -125,6 +125,7 @@ pub(super) async fn spec<H: Hands>(
         sources,
         hooks: Hooks::default(),
         conditions: mandate.map(|mandate| mandate.approval().conditions.clone()),
+        network: None,
     })
 }
 

@@ -170,7 +170,8 @@ pub(crate) fn hosted(
             &*state,
             // We set the limits, around it and all that it starts.
             "--ignore-cgroups",
-            "--network=none",
+            // The network of the box: a loopback, and doors if it has any. Programs inside see it through gVisor.
+            "--network=host",
             &*platform,
             // What is written must be on the disk at once: a sandbox may be put to rest, or forked, at any time.
             "--file-access=shared",

@@ -73,16 +73,34 @@ pub(crate) async fn run(
     finish(body, Job::Program(program), no_input, listener).await
 }
 
-/// Writes a small file inside.
+/// Writes a small file inside, as the agent.
 pub(crate) async fn write(
     body: &Body,
     path: &str,
     content: &[u8],
     mode: u32,
 ) -> Result<Outcome, LinkError> {
+    write_as(body, User::Agent, path, content, mode).await
+}
+
+/// Whether there is something at a path inside.
+pub(crate) async fn is_there(body: &Body, path: &str, user: User) -> Result<bool, LinkError> {
+    let job = Job::File { who: who(user), job: FileJob::Stat { path: path.to_owned() } };
+    let (_, no_input) = mpsc::channel(1);
+    Ok(finish(body, job, no_input, None).await?.trouble().is_none())
+}
+
+/// Writes a small file inside.
+pub(crate) async fn write_as(
+    body: &Body,
+    user: User,
+    path: &str,
+    content: &[u8],
+    mode: u32,
+) -> Result<Outcome, LinkError> {
     let (input, given) = mpsc::channel(1);
     let job = FileJob::Write { path: path.to_owned(), mode };
-    let job = Job::File { who: who(User::Agent), job };
+    let job = Job::File { who: who(user), job };
     let giving = async {
         // If it ends early, it says why.
         let _ = input.send(Input::Bytes(content.to_vec())).await;

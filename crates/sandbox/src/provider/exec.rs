@@ -77,7 +77,12 @@ impl Inner {
             channel.resume_input(known.input);
             return Ok(channel);
         }
-        let image = sandbox.lock().record.stack.environment.clone();
+        let image = {
+            let entry = sandbox.lock();
+            let mut image = entry.record.stack.environment.clone();
+            image.extend(entry.road.clone());
+            image
+        };
         let environment = environment(&image, command.user, &command.environment);
         let program = Program {
             argv: command.argv.clone(),

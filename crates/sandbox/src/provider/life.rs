@@ -97,6 +97,7 @@ impl Inner {
             body
         };
         let _ = body.kill();
+        self.leave(sandbox);
         if tokio::time::timeout(DEATH, body.death()).await.is_err() {
             // It is told as resting, but what is left of it goes on being killed, and its disk is not free before.
             self.discard(body, None);
@@ -137,6 +138,7 @@ impl Inner {
             self.free_name(&entry.record.spec);
             (body, entry.record.disk.clone())
         };
+        self.forget(sandbox);
         // If it cannot be removed, the next start finds it among those that are gone, and removes it then.
         let _ = self.records.remove(id);
         let disk = disk.parse().ok();
@@ -211,6 +213,7 @@ impl Inner {
                 tracing::warn!(sandbox = %sandbox.id, %error, "a record is not written");
             }
         }
+        self.leave(sandbox);
         self.discard(Arc::clone(body), None);
     }
 }

@@ -25,6 +25,7 @@ mod life;
 mod meters;
 mod open;
 mod pool;
+pub(crate) mod road;
 mod room;
 mod sources;
 mod stacks;
@@ -125,6 +126,8 @@ struct Entry {
     works: bool,
     /// Commands that run now, which keep it from being idle.
     busy: u32,
+    /// What programs need to know of the road.
+    road: BTreeMap<String, String>,
     /// Why we end it, when it is us.
     ending: Option<&'static str>,
 }
@@ -177,6 +180,11 @@ impl Provider {
     /// Whether as many wait as are wanted.
     pub fn is_stocked(&self) -> bool {
         self.inner.pool.is_stocked()
+    }
+
+    /// Joins every sandbox that has a network to a gateway that is new.
+    pub async fn join_again(&self) {
+        self.inner.join_all_again().await;
     }
 
     /// The repositories that sandboxes can have.

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use contracts::sandbox::{Base, SandboxError, Spec, State};
+use contracts::{
+    egress::Network,
+    sandbox::{Base, SandboxError, Spec, State},
+};
 use domain::id::SandboxId;
 
 use super::{
@@ -18,7 +21,7 @@ impl Inner {
         self.not_gone(spec.id)?;
         let known = self.known().get(&spec.id).cloned();
         if let Some(sandbox) = known {
-            return self.wake(&sandbox).await;
+            return self.wake(&sandbox, spec.network.as_ref()).await;
         }
         let stack = self.check(spec).await?;
         let claimed = self.claim(&stack, spec);
@@ -38,7 +41,7 @@ impl Inner {
         self.not_gone(spec.id)?;
         let known = self.known().get(&spec.id).cloned();
         if let Some(sandbox) = known {
-            return self.wake(&sandbox).await;
+            return self.wake(&sandbox, spec.network.as_ref()).await;
         }
         self.check_limits(spec)?;
         let original = self.get(from)?;
@@ -92,7 +95,7 @@ impl Inner {
         let Booted { body, disk } = booted.inspect_err(|_| self.free_name(spec))?;
         let now = self.now();
         let record = Record {
-            spec: Spec { conditions: None, ..spec.clone() },
+            spec: Spec { conditions: None, network: None, ..spec.clone() },
             state: State::Open,
             created_at: now,
             used_at: now,
@@ -100,6 +103,7 @@ impl Inner {
             disk: disk.to_string(),
             stack,
             body: Some(body.record.clone()),
+            ports: None,
             answers: std::collections::BTreeMap::new(),
             died: None,
         };
@@ -127,21 +131,29 @@ impl Inner {
         body: &Body,
         spec: &Spec,
     ) -> Result<(), SandboxError> {
+        self.join(sandbox, body, spec.network.as_ref()).await?;
         self.check_out(sandbox, spec).await?;
         self.hook(body, spec, "post_clone", &spec.hooks.post_clone).await?;
         self.hook(body, spec, "post_start", &spec.hooks.post_start).await
     }
 
     /// Opens it again, if it rests or is frozen. The caller has the turn.
-    async fn wake(self: &Arc<Self>, sandbox: &Arc<Sandbox>) -> Result<(), SandboxError> {
+    async fn wake(
+        self: &Arc<Self>,
+        sandbox: &Arc<Sandbox>,
+        network: Option<&Network>,
+    ) -> Result<(), SandboxError> {
         self.bury_the_dead(sandbox).await?;
         let (state, record) = {
             let entry = sandbox.lock();
             (entry.record.state, entry.record.clone())
         };
         match state {
-            State::Open => Ok(()),
-            State::Frozen => self.thaw_now(sandbox),
+            State::Open => self.renew(sandbox, network).await,
+            State::Frozen => {
+                self.thaw_now(sandbox)?;
+                self.renew(sandbox, network).await
+            }
             State::Resting => {
                 let disk = Disk::Kept(record.disk.parse().map_err(busy)?);
                 let compute = record.spec.compute;
@@ -162,6 +174,7 @@ impl Inner {
                 };
                 self.watch(sandbox, &body);
                 written.map_err(busy)?;
+                self.join(sandbox, &body, network).await?;
                 let spec = &record.spec;
                 self.hook(&body, spec, "post_start", &spec.hooks.post_start).await
             }
@@ -195,7 +208,7 @@ impl Inner {
             let (inner, sandbox) = (Arc::clone(self), Arc::clone(sandbox));
             let waking = async move {
                 let _turn = inner.turns.take(sandbox.id).await;
-                inner.wake(&sandbox).await
+                inner.wake(&sandbox, None).await
             };
             self.whole(waking).await?;
         }
@@ -269,6 +282,7 @@ impl Sandbox {
                 meter,
                 sampled_at,
                 works: false,
+                road: std::collections::BTreeMap::new(),
                 busy: 0,
                 ending: None,
             }),

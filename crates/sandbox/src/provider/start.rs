@@ -110,6 +110,7 @@ impl Provider {
         unshared.capabilities = capabilities;
         let provider = Self { inner };
         provider.watch_all();
+        provider.join_again().await;
         provider.look_at_the_host();
         Ok(provider)
     }

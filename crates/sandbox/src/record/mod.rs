@@ -35,6 +35,8 @@ pub(crate) struct Record {
     pub(crate) stack: Stack,
     /// What runs now; nothing, when it rests.
     pub(crate) body: Option<BodyRecord>,
+    /// The ports of its doors to the road, if it has a network.
+    pub(crate) ports: Option<Vec<u16>>,
     /// Commands that ended before it rested.
     pub(crate) answers: BTreeMap<CommandName, Finished>,
     /// Why the last body ended, when nobody asked it to.

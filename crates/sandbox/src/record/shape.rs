@@ -37,6 +37,8 @@ pub(super) struct Shape {
     disk: String,
     stack: Stack,
     body: Option<BodyRecord>,
+    #[serde(default)]
+    ports: Option<Vec<u16>>,
     answers: BTreeMap<String, AnswerShape>,
     #[serde(default)]
     died: Option<String>,
@@ -130,6 +132,7 @@ impl Shape {
             disk: record.disk.clone(),
             stack: record.stack.clone(),
             body: record.body.clone(),
+            ports: record.ports.clone(),
             answers: record
                 .answers
                 .iter()
@@ -172,6 +175,7 @@ impl Shape {
             },
             // Conditions are applied at every opening, by whoever opens.
             conditions: None,
+            network: None,
         };
         Ok(Record {
             spec,
@@ -182,6 +186,7 @@ impl Shape {
             disk: self.disk,
             stack: self.stack,
             body: self.body,
+            ports: self.ports,
             answers: answers
                 .map(|(name, answer)| Ok((CommandName::new(name), answer.finished()?)))
                 .collect::<Result<_, String>>()?,

@@ -240,6 +240,7 @@ pub(crate) fn spec(number: u128) -> Spec {
         sources: Vec::new(),
         hooks: Hooks::default(),
         conditions: None,
+        network: None,
     }
 }
 

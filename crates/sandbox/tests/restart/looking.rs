@@ -48,6 +48,7 @@ async fn with_repository(house: &House, at: &Path) -> Spec {
         sources: sources.clone(),
         setup: Some(SETUP.to_owned()),
         compute,
+        network: None,
     };
     let (news, mut told) = mpsc::channel(64);
     let listening = async { while told.recv().await.is_some() {} };

@@ -48,6 +48,7 @@ pub(crate) fn settings(at: &Path) -> Settings {
         retention: Retention::default(),
         pool: PoolSettings { most_of_a_kind: 0, ..PoolSettings::default() },
         walls: Walls::ByTier,
+        road: None,
         clock: Arc::new(|| SystemClock.now()),
         ids: Arc::new(Counted(AtomicU64::new(0))),
     }

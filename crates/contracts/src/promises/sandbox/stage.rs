@@ -86,6 +86,7 @@ impl<'s, S: Sandboxes> Stage<'s, S> {
             sources: Vec::new(),
             hooks: Hooks::default(),
             conditions: None,
+            network: None,
         }
     }
 
