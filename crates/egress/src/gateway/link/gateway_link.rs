@@ -77,11 +77,7 @@ impl GatewayLink {
         self.over.cancelled().await;
     }
 
-    async fn send(
-        &self,
-        message: &ToGateway,
-        descriptors: Vec<OwnedFd>,
-    ) -> Result<(), LinkError> {
+    async fn send(&self, message: &ToGateway, descriptors: Vec<OwnedFd>) -> Result<(), LinkError> {
         self.outbox.send(Frame::new(message, descriptors)?).await
     }
 }

@@ -46,8 +46,7 @@ impl Outbox {
         over: CancellationToken,
     ) -> Self {
         let (queue, frames) = mpsc::unbounded_channel();
-        let shared =
-            Arc::new(Shared { waiting: AtomicUsize::new(0), room: Notify::new(), over });
+        let shared = Arc::new(Shared { waiting: AtomicUsize::new(0), room: Notify::new(), over });
         let outbox = Self { queue, shared: Arc::clone(&shared) };
         tracker.spawn(write(stream, frames, shared));
         outbox
@@ -126,4 +125,6 @@ async fn write(
         () = shared.over.cancelled() => {}
     }
     shared.over.cancel();
+    // The other end learns it now, whoever else holds this one.
+    let _ = rustix::net::shutdown(&*stream, rustix::net::Shutdown::Both);
 }

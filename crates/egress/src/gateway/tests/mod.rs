@@ -1,0 +1,10 @@
+//! The whole gateway, with real sockets on both sides and a scripted broker.
+
+mod connections;
+mod credentials;
+mod limits;
+mod names;
+mod requests;
+mod stage;
+mod tls;
+mod upstreams;
