@@ -2,6 +2,7 @@
 
 mod connections;
 mod credentials;
+mod git;
 mod limits;
 mod names;
 mod requests;
