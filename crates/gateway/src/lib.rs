@@ -23,6 +23,9 @@ mod sources;
 pub use access::Token;
 pub use door::{Closing, Door};
 pub use openapi::document;
-pub use routes::router;
+pub use routes::{
+    router,
+    secrets::{SecretShelf, secrets_router},
+};
 pub use serve::{Patience, serve_loopback, serve_unix};
 pub use sources::{NoSources, SourceResolver};

@@ -2,7 +2,7 @@
 
 use utoipa::OpenApi;
 
-use crate::routes::{exec, files, images, life, sandboxes, server};
+use crate::routes::{exec, files, images, life, sandboxes, secrets, server};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -33,7 +33,12 @@ use crate::routes::{exec, files, images, life, sandboxes, server};
         images::list,
         images::build,
         images::one,
-        images::prune
+        images::prune,
+        secrets::list,
+        secrets::one,
+        secrets::set,
+        secrets::delete,
+        secrets::rotate_key
     ),
     components(schemas(wire::exec::StartExec, wire::exec::ClientSays))
 )]

@@ -10,7 +10,7 @@ use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
 use crate::{
     commands::{
         audit::Audit, backup::Backup, completions::Completions, config::Config, doctor::Doctor,
-        image::Image, restore::Restore, sandbox::Sandbox, up::Up, version::Version,
+        image::Image, restore::Restore, sandbox::Sandbox, secret::Secret, up::Up, version::Version,
     },
     terminal::ColorChoice,
 };
@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Up(Up),
     Sandbox(Sandbox),
     Image(Image),
+    Secret(Secret),
     Audit(Audit),
     Backup(Backup),
     Restore(Restore),
@@ -59,7 +60,7 @@ pub(crate) enum Command {
 /// The headings of `lamp --help`, and the commands under each.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Set up", &["doctor", "config", "up"]),
-    ("Sandboxes", &["sandbox", "image"]),
+    ("Sandboxes", &["sandbox", "image", "secret"]),
     ("Look after the data", &["audit", "backup", "restore"]),
     ("About this program", &["version", "completions", "help"]),
 ];

@@ -14,6 +14,10 @@ pub(crate) struct Environment {
     pub(crate) server: Option<String>,
     /// `LAMP_TOKEN`: what a server on the loopback wants to be shown, unless it is in the data directory.
     pub(crate) token: Option<String>,
+    /// `LAMP_MASTER_KEY`: the key that seals secrets, and after it those that it replaces.
+    pub(crate) master_key: Option<String>,
+    /// `LAMP_MASTER_KEY_COMMAND`: prints them instead.
+    pub(crate) master_key_command: Option<String>,
     pub(crate) xdg_runtime_dir: Option<PathBuf>,
     pub(crate) xdg_data_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
@@ -31,6 +35,8 @@ impl Environment {
             data: path("LAMP_DATA"),
             server: text("LAMP_SERVER"),
             token: text("LAMP_TOKEN"),
+            master_key: text("LAMP_MASTER_KEY"),
+            master_key_command: text("LAMP_MASTER_KEY_COMMAND"),
             xdg_runtime_dir: path("XDG_RUNTIME_DIR"),
             xdg_data_home: path("XDG_DATA_HOME"),
             home: path("HOME"),

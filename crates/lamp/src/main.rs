@@ -11,6 +11,7 @@
 //! environment variables.
 
 mod amount;
+mod authorities;
 mod cli;
 mod commands;
 mod copy;
@@ -30,6 +31,7 @@ mod start;
 mod terminal;
 mod text_file;
 mod token;
+mod vault;
 
 use std::process::ExitCode;
 

@@ -84,6 +84,7 @@ fn run(
         Command::Up(up) => up.run(environment, out),
         Command::Sandbox(sandbox) => sandbox.run(environment, out, err),
         Command::Image(image) => image.run(environment, out, err),
+        Command::Secret(secret) => secret.run(environment, out, err),
         Command::Version(version) => version.run(out),
         Command::Completions(completions) => completions.run(cli::command(), out),
     }

@@ -6,6 +6,7 @@
 //! | [`exec`] | a command inside, over a WebSocket |
 //! | [`files`] | files inside |
 //! | [`image`] | what sandboxes start from |
+//! | [`secret`] | secrets: set and described, never read back |
 //! | [`server`] | what this server is and can do |
 //! | [`error`] | what every refusal looks like |
 //! | [`client`] | all of it, called over a unix socket or the loopback |
@@ -19,6 +20,7 @@ pub mod exec;
 pub mod files;
 pub mod image;
 pub mod sandbox;
+pub mod secret;
 pub mod server;
 
 /// The path that every address begins with.

@@ -5,6 +5,7 @@ pub(crate) mod files;
 pub(crate) mod images;
 pub(crate) mod life;
 pub(crate) mod sandboxes;
+pub(crate) mod secrets;
 pub(crate) mod server;
 
 use axum::{

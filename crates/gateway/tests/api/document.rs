@@ -31,7 +31,10 @@ async fn every_address_in_the_document_is_served() {
     assert!(paths.len() > 15);
     for (path, methods) in paths {
         for method in methods.as_object().unwrap().keys() {
-            let path = path.replace("{sandbox}", "nobody").replace("{key}", "0123456789");
+            let path = path
+                .replace("{sandbox}", "nobody")
+                .replace("{key}", "0123456789")
+                .replace("{name}", "NOBODY");
             let mut stream =
                 tokio::net::TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
             let request = format!(

@@ -7,4 +7,5 @@ mod entry;
 mod exec;
 mod files;
 mod sandboxes;
+mod secrets;
 mod stage;

@@ -34,7 +34,8 @@ impl Stage {
             version: "1.2.3".to_owned(),
             closing: Closing { stop: stop.clone(), talks: servers.clone() },
         };
-        let router = gateway::router(door);
+        let shelf = Arc::new(crate::secrets::ScriptedShelf::default());
+        let router = gateway::router(door).merge(gateway::secrets_router(shelf));
         let unix = UnixListener::bind(directory.path().join("lamp.sock")).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = tcp.local_addr().unwrap().port();

@@ -11,5 +11,6 @@ pub(crate) mod doctor;
 pub(crate) mod image;
 pub(crate) mod restore;
 pub(crate) mod sandbox;
+pub(crate) mod secret;
 pub(crate) mod up;
 pub(crate) mod version;

@@ -20,6 +20,7 @@ use crate::{
     provider::{self, Mirrored},
     report::Hint,
     run_directory, token,
+    vault::{self, Shelf},
 };
 
 /// How long calls that are under way may take to end, once the server is told to.
@@ -83,6 +84,8 @@ impl Up {
         let loopback = self.bind().await?;
         let address = loopback.local_addr()?;
         let secret = token::read_or_make(&data)?;
+        let vault = Shelf::new(vault::open(&data, environment)?, data.join("egress"));
+        vault.settle();
         let store = kept.open_or_make().await?;
         let sandboxes = provider::start(&data, &run, &kept.household).await?;
 
@@ -112,7 +115,10 @@ impl Up {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             closing: Closing { stop: stop.clone(), talks: servers.clone() },
         };
-        let (router, patience) = (gateway::router(door), Patience::default());
+        let (router, patience) = (
+            gateway::router(door).merge(gateway::secrets_router(Arc::new(vault))),
+            Patience::default(),
+        );
         let owner = rustix::process::geteuid().as_raw();
         let (tended, until) = (sandboxes.clone(), stop.clone());
         servers.spawn(async move { tended.run(&SystemClock, until).await });

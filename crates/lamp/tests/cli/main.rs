@@ -8,6 +8,7 @@ mod household;
 mod image;
 mod kept;
 mod sandbox;
+mod secret;
 mod server;
 mod stopping;
 mod streams;

@@ -7,6 +7,7 @@ mod endpoint;
 mod error;
 mod exec;
 mod lines;
+mod secrets;
 
 use bytes::Bytes;
 use futures::Stream;

@@ -1,0 +1,90 @@
+//! Secrets through the door: they go in, are described, and do not come out.
+
+use std::{collections::BTreeMap, sync::Mutex};
+
+use contracts::secret::SecretName;
+use futures::future::BoxFuture;
+use gateway::SecretShelf;
+use wire::{
+    client::ClientError,
+    error::{Code, Problem},
+    secret::{Place, RotatedKey, Secret, Secrets, SetSecret},
+};
+
+use crate::stage::Stage;
+
+/// Keeps what it is given, in memory.
+#[derive(Debug, Default)]
+pub(crate) struct ScriptedShelf(Mutex<BTreeMap<String, Secret>>);
+
+impl SecretShelf for ScriptedShelf {
+    fn set(&self, name: SecretName, wish: SetSecret) -> BoxFuture<'_, Result<Secret, Problem>> {
+        let SetSecret { value: _, hosts, places, agents, expose, note } = wish;
+        let mut kept = self.0.lock().unwrap();
+        let name = name.to_string();
+        let version = kept.get(&name).map_or(1, |secret| secret.version + 1);
+        let (created_at_millis, updated_at_millis) = (1, 2);
+        let secret = Secret {
+            name: name.clone(),
+            hosts,
+            places,
+            agents,
+            expose,
+            note,
+            version,
+            created_at_millis,
+            updated_at_millis,
+        };
+        kept.insert(name, secret.clone());
+        Box::pin(async { Ok(secret) })
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Secrets, Problem>> {
+        let secrets = self.0.lock().unwrap().values().cloned().collect();
+        Box::pin(async { Ok(Secrets { secrets, broken: Vec::new() }) })
+    }
+
+    fn delete(&self, name: SecretName) -> BoxFuture<'_, Result<(), Problem>> {
+        let gone = self.0.lock().unwrap().remove(&name.to_string());
+        let answer =
+            gone.map(drop).ok_or_else(|| Problem::new(Code::NotFound, "there is no such secret"));
+        Box::pin(async { answer })
+    }
+
+    fn rotate_key(&self) -> BoxFuture<'_, Result<RotatedKey, Problem>> {
+        let secrets = self.0.lock().unwrap().len();
+        Box::pin(async move { Ok(RotatedKey { secrets, old_key_kept: None }) })
+    }
+}
+
+#[tokio::test]
+async fn a_secret_is_set_described_and_deleted() {
+    let stage = Stage::new().await;
+    let client = stage.client();
+    let wish = SetSecret {
+        value: "a value nobody may see".to_owned(),
+        hosts: vec!["api.example.com".to_owned()],
+        places: vec![Place::Basic],
+        ..SetSecret::default()
+    };
+    assert_eq!(client.set_secret("TOKEN", &wish).await.unwrap().version, 1);
+    assert_eq!(client.set_secret("TOKEN", &wish).await.unwrap().version, 2);
+    let listed = client.secrets().await.unwrap();
+    assert_eq!(listed.secrets[0].hosts, ["api.example.com"]);
+    assert!(!serde_json::to_string(&listed).unwrap().contains("nobody may see"));
+    assert_eq!(client.rotate_key().await.unwrap().secrets, 1);
+    client.delete_secret("TOKEN").await.unwrap();
+    let Err(ClientError::Refused(problem)) = client.delete_secret("TOKEN").await else {
+        panic!("it is gone")
+    };
+    assert_eq!(problem.code, Code::NotFound);
+}
+
+#[tokio::test]
+async fn a_name_that_may_be_a_value_is_not_repeated() {
+    let stage = Stage::new().await;
+    let wrong = stage.client().set_secret("sk-live=value", &SetSecret::default()).await;
+    let Err(ClientError::Refused(problem)) = wrong else { panic!("it is refused") };
+    assert_eq!(problem.code, Code::BadRequest);
+    assert!(!problem.message.contains("live"), "{}", problem.message);
+}

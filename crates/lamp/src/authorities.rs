@@ -1,0 +1,126 @@
+//! The keys of sandboxes' authorities, which the broker keeps sealed with the master key of the secrets.
+//!
+//! Before the broker runs they are sealed anew here. While it runs their files are its own, so it is only said that some still need
+//! the old key.
+
+use std::{
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use secrets::{
+    keeper::Reseal,
+    seal::{Rewrapped, Sealer},
+};
+use serde_json::Value;
+
+/// Whether somebody else writes these files now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broker {
+    NotYet,
+    Runs,
+}
+
+#[derive(Debug)]
+pub(crate) struct Authorities {
+    /// Where the broker has one file for each sandbox.
+    pub(crate) directory: PathBuf,
+    pub(crate) broker: Broker,
+}
+
+impl Reseal for Authorities {
+    fn reseal(&self, sealer: &Sealer) -> Result<(), String> {
+        let files = match fs_err::read_dir(&self.directory) {
+            Ok(files) => files,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        };
+        let mut waiting = 0_usize;
+        for file in files {
+            let path = file.map_err(|error| error.to_string())?.path();
+            let Some(anew) = with_new_key(&path, sealer) else { continue };
+            match self.broker {
+                Broker::Runs => waiting += 1,
+                Broker::NotYet => replace(&path, &anew).map_err(|error| format!("{error:#}"))?,
+            }
+        }
+        match waiting {
+            0 => Ok(()),
+            many => Err(format!("{many} sandboxes need it until the server has started again")),
+        }
+    }
+}
+
+/// The file with its key sealed anew. `None` if it has the new key, or nothing that any of our keys opens.
+fn with_new_key(path: &Path, sealer: &Sealer) -> Option<Vec<u8>> {
+    if path.extension().is_none_or(|extension| extension != "json") {
+        return None;
+    }
+    let mut shape: Value = serde_json::from_slice(&fs_err::read(path).ok()?).ok()?;
+    let key = shape.get_mut("key")?;
+    match sealer.rewrap(&STANDARD.decode(key.as_str()?).ok()?).ok()? {
+        Rewrapped::AsItWas => None,
+        Rewrapped::Anew(bytes) => {
+            *key = Value::String(STANDARD.encode(bytes));
+            serde_json::to_vec(&shape).ok()
+        }
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let begun = path.with_extension("resealed");
+    let mut options = std::fs::OpenOptions::new();
+    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&begun);
+    let mut file = opened.with_context(|| format!("cannot write `{}`", begun.display()))?;
+    file.write_all(bytes).and_then(|()| file.sync_all())?;
+    fs_err::rename(&begun, path)?;
+    let directory = path.parent().context("it is in no directory")?;
+    fs_err::File::open(directory)?.sync_all()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use secrets::{
+        randomness::SystemRandomness,
+        seal::{Keys, MasterKey},
+    };
+
+    use super::*;
+
+    #[test]
+    fn keys_of_authorities_are_sealed_anew_before_the_broker_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let old = Keys::only(MasterKey::generate(&SystemRandomness).unwrap());
+        let both = old.replaced_by(MasterKey::generate(&SystemRandomness).unwrap());
+        let sealer = Sealer::new(old, SystemRandomness);
+        let key = STANDARD.encode(sealer.seal("a sandbox", b"its key").unwrap());
+        let path = directory.path().join("s_1.json");
+        fs_err::write(&path, format!(r#"{{"version":1,"key":"{key}","generation":7}}"#)).unwrap();
+        fs_err::write(directory.path().join("log.jsonl"), "{}\n").unwrap();
+        sealer.use_keys(both.clone());
+        let reseal =
+            |broker| Authorities { directory: directory.path().to_owned(), broker }.reseal(&sealer);
+        let waiting = reseal(Broker::Runs).unwrap_err();
+        assert_eq!(waiting, "1 sandboxes need it until the server has started again");
+        reseal(Broker::NotYet).unwrap();
+        reseal(Broker::Runs).unwrap();
+        sealer.use_keys(both.without_former());
+        let shape: Value = serde_json::from_slice(&fs_err::read(&path).unwrap()).unwrap();
+        assert_eq!(shape["generation"], 7);
+        let key = STANDARD.decode(shape["key"].as_str().unwrap()).unwrap();
+        assert_eq!(&sealer.open("a sandbox", &key).unwrap()[..], b"its key");
+    }
+
+    #[test]
+    fn where_nothing_is_kept_nothing_is_missed() {
+        let directory = tempfile::tempdir().unwrap();
+        let keys = Keys::only(MasterKey::generate(&SystemRandomness).unwrap());
+        let authorities =
+            Authorities { directory: directory.path().join("none"), broker: Broker::Runs };
+        authorities.reseal(&Sealer::new(keys, SystemRandomness)).unwrap();
+    }
+}

@@ -1,0 +1,23 @@
+//! `lamp secret delete`
+
+use std::io::Write;
+
+use wire::client::Client;
+
+use crate::{exit::Exit, remote::Explained as _};
+
+/// Delete a secret; whoever uses it next is refused
+#[derive(Debug, clap::Args)]
+pub(super) struct Delete {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+impl Delete {
+    pub(super) async fn run(&self, client: &Client, out: &mut impl Write) -> anyhow::Result<Exit> {
+        client.delete_secret(&self.name).await.explained()?;
+        writeln!(out, "Deleted `{}`.", self.name)?;
+        Ok(Exit::Done)
+    }
+}
