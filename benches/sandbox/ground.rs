@@ -189,6 +189,16 @@ impl Ground {
         Ok(())
     }
 
+    /// Waits until as many wait as may, of every kind that was asked for.
+    pub async fn until_waiting(&self) -> anyhow::Result<()> {
+        let end = SystemClock.now() + PATIENCE;
+        while !self.provider.is_stocked() {
+            ensure!(SystemClock.now() < end, "the pool does not fill");
+            rest(Duration::from_millis(2)).await;
+        }
+        Ok(())
+    }
+
     /// How many writable disks there are.
     pub fn disks(&self) -> anyhow::Result<usize> {
         let disks = self.data.join("disks");

@@ -28,7 +28,7 @@ use crate::{Bench, report::Figure, spread};
 use floor::Floor;
 use ground::{Base, Ground};
 use race::{Race, Times};
-use repository::Repository;
+use repository::{Repository, Snapshots};
 use rivals::Missing;
 
 /// How often everything is tried, where nobody says otherwise.
@@ -39,6 +39,8 @@ const WAITING: u32 = 2;
 
 /// How long each measure of many at once takes.
 const TIME: Duration = Duration::from_secs(4);
+
+const SNAPSHOTS: &str = "`git status` in a snapshot on the host";
 
 /// How many stand side by side.
 const PARKED: usize = 1_000;
@@ -89,7 +91,16 @@ async fn race(
     let (rivals, missing) = rivals::all(at).await?;
     let names = rivals.iter().map(|rival| (rival.name, rival.lacks)).collect();
     let floor = Floor::start()?;
-    let mut race = Race { floor, cold, warm, cold_image, warm_image, repository, rivals };
+    let pool = cold.data.join("disks/pool");
+    let (snapshots, missing) = match Snapshots::make(&repository, &pool) {
+        Ok(snapshots) => (Some(snapshots), missing),
+        Err(reason) => {
+            let missing = missing.into_iter().chain([Missing { name: SNAPSHOTS, reason }]);
+            (None, missing.collect())
+        }
+    };
+    let mut race =
+        Race { floor, cold, warm, cold_image, warm_image, repository, snapshots, rivals };
     let times = race.run(rounds).await?;
     Ok(Raced { times, rivals: names, missing, built })
 }

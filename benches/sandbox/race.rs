@@ -15,7 +15,7 @@ use domain::id::SandboxId;
 use super::{
     floor::{Floor, PROGRAM, Way},
     ground::{Base, Ground, rest},
-    repository::{INSIDE, Repository},
+    repository::{INSIDE, Repository, Snapshots},
     rivals::Rival,
 };
 use crate::spread::Spread;
@@ -40,9 +40,15 @@ pub enum Mark {
     Thaw,
     /// Resting, opened again, and a command run.
     Resume,
+    /// `git status` on the host, in a checkout that was looked at before.
     HostStatus,
+    /// The same in a new snapshot of it, which nobody has looked at.
+    SnapshotStatus,
+    /// The first one in a sandbox that was made for it.
     FirstStatus,
     SecondStatus,
+    /// The first one in a sandbox that waited.
+    ClaimedStatus,
     Rival(&'static str),
 }
 
@@ -64,7 +70,9 @@ enum Trial {
     Pause,
     Resume,
     HostStatus,
+    SnapshotStatus,
     InsideStatus,
+    ClaimedStatus,
     /// By its place.
     Rival(usize),
 }
@@ -79,6 +87,8 @@ pub struct Race {
     pub cold_image: Base,
     pub warm_image: Base,
     pub repository: Repository,
+    /// Where the host has a file system that makes them.
+    pub snapshots: Option<Snapshots>,
     pub rivals: Vec<Rival>,
 }
 
@@ -149,7 +159,10 @@ impl Race {
             Trial::Resume,
         ];
         if round.is_multiple_of(10) {
-            trials.extend([Trial::HostStatus, Trial::InsideStatus]);
+            trials.extend([Trial::HostStatus, Trial::InsideStatus, Trial::ClaimedStatus]);
+            if self.snapshots.is_some() {
+                trials.push(Trial::SnapshotStatus);
+            }
         }
         let due =
             self.rivals.iter().enumerate().filter(|(_, rival)| round.is_multiple_of(rival.every));
@@ -193,6 +206,8 @@ impl Race {
                 self.warm.exec(id, &[PROGRAM], "/").await?;
                 times.add(Mark::Warm(on), begun.elapsed());
                 self.warm.destroy(id).await?;
+                // The next one gets ready meanwhile, and nobody else is to pay for that.
+                self.warm.until_waiting().await?;
             }
             Trial::Running(on) => {
                 let id = match on {
@@ -223,7 +238,19 @@ impl Race {
                 let took = tokio::task::block_in_place(|| self.repository.status())?;
                 times.add(Mark::HostStatus, took);
             }
+            Trial::SnapshotStatus => {
+                if let Some(snapshots) = &mut self.snapshots {
+                    let took = tokio::task::block_in_place(|| snapshots.status())?;
+                    times.add(Mark::SnapshotStatus, took);
+                }
+            }
             Trial::InsideStatus => self.status_inside(times).await?,
+            Trial::ClaimedStatus => {
+                let id = self.claimed_wide().await?;
+                times.add(Mark::ClaimedStatus, status(&self.warm, id).await?);
+                self.warm.destroy(id).await?;
+                self.warm.until_waiting().await?;
+            }
         }
         Ok(())
     }
@@ -231,17 +258,28 @@ impl Race {
     async fn status_inside(&self, times: &mut Times) -> anyhow::Result<()> {
         let id = self.cold.open_wide(&self.cold_image).await?;
         for mark in [Mark::FirstStatus, Mark::SecondStatus] {
-            let begun = Instant::now();
-            let said = self.cold.exec(id, &["git", "status", "--porcelain"], INSIDE).await?;
-            times.add(mark, begun.elapsed());
-            anyhow::ensure!(
-                said.is_empty(),
-                "the checkout is not clean: {}",
-                String::from_utf8_lossy(&said)
-            );
+            times.add(mark, status(&self.cold, id).await?);
         }
         self.cold.destroy(id).await
     }
+
+    /// One with all cores that has waited.
+    async fn claimed_wide(&self) -> anyhow::Result<SandboxId> {
+        // In the warming round nobody has asked for one of this size yet.
+        let first = self.warm.open_wide(&self.warm_image).await?;
+        self.warm.destroy(first).await?;
+        self.warm.until_waiting().await?;
+        self.warm.open_wide(&self.warm_image).await
+    }
+}
+
+async fn status(ground: &Ground, id: SandboxId) -> anyhow::Result<Duration> {
+    let begun = Instant::now();
+    let said = ground.exec(id, &["git", "status", "--porcelain"], INSIDE).await?;
+    let took = begun.elapsed();
+    let said = String::from_utf8_lossy(&said);
+    anyhow::ensure!(said.is_empty(), "the checkout is not clean: {said}");
+    Ok(took)
 }
 
 fn base(on: On, image: &Base) -> Base {

@@ -53,6 +53,7 @@ impl Repository {
             sources: sources.clone(),
             setup: Some(String::new()),
             compute: Compute::default(),
+            network: None,
         };
         let (news, mut heard) = mpsc::channel(8);
         let listening = async { while heard.recv().await.is_some() {} };
@@ -66,6 +67,43 @@ impl Repository {
         let begun = Instant::now();
         git(&self.checkout, &["status", "--porcelain"])?;
         Ok(begun.elapsed())
+    }
+}
+
+/// Snapshots of the same checkout on the host: what somebody without sandboxes would take for a second workspace in no
+/// time. The kernel knows none of its files yet, as in a new sandbox.
+#[derive(Debug)]
+pub struct Snapshots {
+    place: PathBuf,
+    made: usize,
+}
+
+impl Snapshots {
+    /// In a directory on a btrfs; the reason where they cannot be made.
+    pub fn make(repository: &Repository, pool: &Path) -> Result<Self, String> {
+        let place = pool.join("bench");
+        let checkout = place.join("checkout");
+        let make = || {
+            std::fs::create_dir_all(&place)?;
+            run("btrfs", &["subvolume", "create", &checkout.to_string_lossy()])?;
+            let bare = repository.bare.to_string_lossy();
+            git(&checkout, &["clone", "--quiet", "--shared", &bare, "."])?;
+            // Git looks again at files that are as young as its index.
+            git(&checkout, &["status", "--porcelain"])
+        };
+        make().map(|()| Self { place, made: 0 }).map_err(|error: anyhow::Error| error.to_string())
+    }
+
+    /// How long the first `git status` takes in a new one.
+    pub fn status(&mut self) -> anyhow::Result<Duration> {
+        self.made += 1;
+        let (from, to) = (self.place.join("checkout"), self.place.join(self.made.to_string()));
+        run("btrfs", &["subvolume", "snapshot", &from.to_string_lossy(), &to.to_string_lossy()])?;
+        let begun = Instant::now();
+        git(&to, &["status", "--porcelain"])?;
+        let took = begun.elapsed();
+        run("btrfs", &["subvolume", "delete", &to.to_string_lossy()])?;
+        Ok(took)
     }
 }
 
@@ -102,10 +140,20 @@ fn content(number: usize) -> String {
 }
 
 fn git(at: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(at).args(arguments).stdin(Stdio::null());
-    let output = command.output().context("git")?;
+    let at = at.to_string_lossy();
+    let all: Vec<&str> = ["-C", &at].into_iter().chain(arguments.iter().copied()).collect();
+    run("git", &all)
+}
+
+fn run(program: &str, arguments: &[&str]) -> anyhow::Result<()> {
+    let mut command = Command::new(program);
+    let output =
+        command.args(arguments).stdin(Stdio::null()).output().context(program.to_owned())?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure!(output.status.success(), "git {arguments:?} ended with {}: {said}", output.status);
+    ensure!(
+        output.status.success(),
+        "{program} {arguments:?} ended with {}: {said}",
+        output.status
+    );
     Ok(())
 }
