@@ -236,6 +236,8 @@ fn plain(name: &str) -> String {
 #[derive(Debug, Default)]
 pub struct Models {
     routes: Vec<(ModelRoute, Provider)>,
+    /// The hosts of vendors that nobody has set up, to say so.
+    idle: Vec<(ModelProvider, Place)>,
 }
 
 impl Models {
@@ -244,7 +246,16 @@ impl Models {
             let known = provider(route.provider)?;
             Ok((route, known))
         };
-        Ok(Self { routes: routes.into_iter().map(with_provider).collect::<Result<_, _>>()? })
+        let routes: Vec<(ModelRoute, Provider)> =
+            routes.into_iter().map(with_provider).collect::<Result<_, _>>()?;
+        let mut idle = Vec::new();
+        for which in ModelProvider::ALL {
+            let is_set_up = routes.iter().any(|(route, _)| route.provider == which);
+            if !is_set_up && let Some(place) = provider(which)?.place() {
+                idle.push((which, place));
+            }
+        }
+        Ok(Self { routes, idle })
     }
 
     pub fn is_set_up(&self, provider: ModelProvider) -> bool {
@@ -304,7 +315,12 @@ impl Models {
         if is_ours {
             return other(method, path);
         }
-        Addressed::Elsewhere
+        let Some((which, _)) = self.idle.iter().find(|(_, it)| it.is_at(host, Some(port))) else {
+            return Addressed::Elsewhere;
+        };
+        let which = which.as_str();
+        let why = format!("no provider `{which}` is set up; add it under `models:` in `lamp.yaml`");
+        Addressed::Other { why }
     }
 
     fn read_inside(

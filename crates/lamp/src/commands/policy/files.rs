@@ -1,0 +1,99 @@
+//! The files that make a policy, read as a server would read them, and the rules that they make.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context as _, anyhow};
+use config::{Checked, FileKind, agent::AgentFile, policy::PolicyFile, server::ServerFile};
+use contracts::{egress::Network, sandbox::Owner};
+use domain::policy::{Bundle, Ecosystem, EgressPhase, Layer, Rule, effective};
+use egress::broker::ruling::Ruling;
+
+use crate::{
+    report::Hint,
+    text_file,
+    way_out::{self, Certificates},
+};
+
+/// Where the files are. What is left out is what a server without that file has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Paths {
+    pub(super) policy: Option<PathBuf>,
+    pub(super) server: Option<PathBuf>,
+    pub(super) agent: Option<PathBuf>,
+}
+
+/// The files, read.
+#[derive(Debug)]
+pub(super) struct Files {
+    policy: PolicyFile,
+    server: ServerFile,
+    agent: Option<AgentFile>,
+}
+
+impl Files {
+    pub(super) fn read(paths: &Paths) -> anyhow::Result<Self> {
+        let policy = match &paths.policy {
+            None => PolicyFile::when_absent(),
+            Some(path) => match checked(FileKind::Policy, path)? {
+                Checked::Policy(file) => *file,
+                Checked::Server(_) | Checked::Agent(_) => return Err(other_kind(path)),
+            },
+        };
+        let server = match &paths.server {
+            None => ServerFile::default(),
+            Some(path) => match checked(FileKind::Server, path)? {
+                Checked::Server(file) => *file,
+                Checked::Policy(_) | Checked::Agent(_) => return Err(other_kind(path)),
+            },
+        };
+        let agent = match &paths.agent {
+            None => None,
+            Some(path) => match checked(FileKind::Agent, path)? {
+                Checked::Agent(file) => Some(*file),
+                Checked::Policy(_) | Checked::Server(_) => return Err(other_kind(path)),
+            },
+        };
+        Ok(Self { policy, server, agent })
+    }
+
+    /// The rules of one phase. The package managers of this host are asked only about what a rule names.
+    pub(super) fn ruling(&self, phase: EgressPhase, home: Option<&Path>) -> anyhow::Result<Ruling> {
+        let below: Vec<Layer> = std::iter::once(self.server.layer())
+            .chain(self.agent.as_ref().map(AgentFile::layer))
+            .collect();
+        let egress = effective(&self.policy.layer(), &below).policy.egress;
+        let named: Vec<Ecosystem> = egress
+            .layers(phase)
+            .flat_map(|rules| rules.allow.iter().chain(&rules.deny))
+            .filter_map(|rule| match rule {
+                Rule::Bundle(Bundle::Registry(ecosystem)) => Some(*ecosystem),
+                Rule::Bundle(_) | Rule::Host { .. } => None,
+            })
+            .collect();
+        let network = Network {
+            phase,
+            egress,
+            internal: way_out::internal(&self.policy, Certificates::LeftOut)?,
+            ..Network::closed(Owner::Person("policy".to_owned()))
+        };
+        let known = way_out::known(&self.server, Certificates::LeftOut)?;
+        let once = named.into_iter().collect::<std::collections::BTreeSet<_>>();
+        let registries = way_out::registries_of_host(&self.server, once, home);
+        Ok(Ruling::new(network, &Arc::new(known), &Arc::new(registries), 0))
+    }
+}
+
+fn checked(kind: FileKind, path: &Path) -> anyhow::Result<Checked> {
+    let name = path.display().to_string();
+    let hint =
+        || Hint::new(format!("cannot use `{name}`"), format!("run `lamp config check {name}`"));
+    let text = text_file::read(path).map_err(|error| anyhow!("{error}")).with_context(hint)?;
+    config::check_as(kind, &name, &text).with_context(hint)
+}
+
+fn other_kind(path: &Path) -> anyhow::Error {
+    anyhow!("`{}` is a file of another kind", path.display())
+}
