@@ -10,9 +10,9 @@ use rcgen::{
 
 use crate::ask::Authority;
 
-pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const DAY: Duration = Duration::from_hours(24);
 /// How long an authority is believed. It is made once, and a sandbox may rest for long.
-const LIFE: Duration = Duration::from_secs(5 * 365 * 24 * 60 * 60);
+const LIFE: Duration = Duration::from_hours(5 * 365 * 24);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the certificate authority of a sandbox cannot be made")]
@@ -46,4 +46,4 @@ pub(super) fn believe(params: &mut CertificateParams, now: Timestamp, life: Dura
 }
 
 /// 9999-12-31: a date beyond it cannot be written.
-const LAST: Duration = Duration::from_secs(253_402_214_400);
+const LAST: Duration = Duration::from_hours(70_389_504);

@@ -27,7 +27,7 @@ use crate::ask::Authority;
 
 /// How many certificates are remembered.
 const MOST: usize = 256;
-const LIFE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+const LIFE: Duration = Duration::from_hours(14 * 24);
 
 /// Makes and remembers certificates for the hosts that one sandbox speaks with.
 pub struct Leafs {

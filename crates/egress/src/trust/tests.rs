@@ -178,11 +178,16 @@ fn an_authority_that_is_not_ours_is_refused() {
     assert!(!format!("{:?}", authority()).contains("BEGIN"));
 }
 
+#[expect(clippy::print_stderr, reason = "what was not tested is told")]
+fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}
+
 /// Runs a program that is there, or says loudly that it is not.
 fn run(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
     let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let Ok(ran) = ran else {
-        eprintln!("SKIPPED: `{program}` is not on this machine");
+        skipped(&format!("`{program}` is not on this machine"));
         return None;
     };
     let told =
@@ -260,7 +265,7 @@ fn what_is_put_inside_names_files_that_are_put_inside() {
 #[test]
 fn the_bundle_of_this_machine_is_read() {
     let Ok(text) = std::fs::read_to_string("/etc/ssl/certs/ca-certificates.crt") else {
-        eprintln!("SKIPPED: this machine has no bundle of certificates");
+        skipped("this machine has no bundle of certificates");
         return;
     };
     let roots = Roots::parse(&text).unwrap();

@@ -6,7 +6,7 @@ use super::{scan::Scan, tally::Tally};
 pub(super) struct Events {
     line: Line,
     scan: Scan,
-    /// The first bytes of an event's data, by which the last event of OpenAI is known.
+    /// The first bytes of an event's data, by which the last event of a chat is known.
     begin: Vec<u8>,
     /// The last byte was a carriage return: a line feed after it ends nothing more.
     after_return: bool,

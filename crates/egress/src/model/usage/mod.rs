@@ -7,7 +7,7 @@
 //! Nothing is kept but the few values that are looked for, however long an answer is. What a model writes is inside of strings,
 //! and a string is never taken for anything else.
 //!
-//! A stream of OpenAI's chat tells its usage only if the request said `stream_options: {"include_usage": true}`. Whoever did
+//! A stream of a chat (`OpenaiChat`) tells its usage only if the request said `stream_options: {"include_usage": true}`. Whoever did
 //! not say so gets a [`Usage`] that is not `complete`, and is charged by what went over the wire.
 
 mod events;
@@ -64,10 +64,10 @@ impl Reader {
 
     /// What was used, as far as it was told.
     pub fn finish(mut self) -> Usage {
-        match &self.form {
-            Form::Unknown => {}
-            Form::Json(scan) if scan.is_whole() => self.tally.whole(),
-            Form::Json(_) | Form::Events(_) => {}
+        if let Form::Json(scan) = &self.form
+            && scan.is_whole()
+        {
+            self.tally.whole();
         }
         self.tally.usage()
     }

@@ -134,10 +134,10 @@ impl Scan {
                 self.note(byte);
                 match (self.frames.pop(), byte) {
                     (Some(Frame::Object { .. }), b'}') | (Some(Frame::List), b']') => {
-                        self.value_ends(tell)
+                        self.value_ends(tell);
                     }
                     (Some(Frame::Object { .. } | Frame::List) | None, _) => {
-                        self.state = State::Lost
+                        self.state = State::Lost;
                     }
                 }
             }

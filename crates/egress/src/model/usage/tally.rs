@@ -3,8 +3,8 @@
 //! | dialect | says | counts as input |
 //! |---|---|---|
 //! | Anthropic Messages | `usage`, and `message.usage` at the beginning of a stream; cumulative | what was neither read from a cache nor written to one |
-//! | OpenAI Chat | `usage`, in the last chunk of a stream | all of the prompt; what came from a cache is taken off |
-//! | OpenAI Responses | `usage`, or `response.usage` in the last event | as above |
+//! | `OpenaiChat` | `usage`, in the last chunk of a stream | all of the prompt; what came from a cache is taken off |
+//! | `OpenaiResponses` | `usage`, or `response.usage` in the last event | as above |
 //! | Gemini | `usageMetadata`, cumulative | as above, and what tools put in |
 
 use serde_json::Value;
@@ -91,14 +91,13 @@ impl Tally {
                 self.told = Told::InThisEvent;
                 self.count(&value);
             }
-            Path::Usage => {}
             Path::Type => {
                 if value.as_str() == Some("message_stop") {
                     self.ended = Ended::Yes;
                 }
             }
             Path::Finish if value.is_string() => self.ended = Ended::Yes,
-            Path::Finish => {}
+            Path::Usage | Path::Finish => {}
             Path::Error => self.failed |= !value.is_null(),
         }
     }
@@ -146,7 +145,7 @@ impl Tally {
         raise(&mut self.usage.input_tokens, Some(fresh));
     }
 
-    /// OpenAI's `[DONE]`.
+    /// The `[DONE]` of a chat.
     pub(super) fn done(&mut self) {
         self.ended = Ended::Yes;
     }

@@ -24,7 +24,8 @@ fn counted(model: &str, [input, read, write, output]: [u64; 4]) -> Usage {
 }
 
 fn events(events: &[serde_json::Value]) -> String {
-    events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"])).collect()
+    let one = |event: &serde_json::Value| format!("event: {}\ndata: {event}\n\n", event["type"]);
+    events.iter().map(one).collect::<Vec<_>>().concat()
 }
 
 fn anthropic() -> Vec<serde_json::Value> {
