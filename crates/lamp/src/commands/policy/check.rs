@@ -32,7 +32,7 @@ struct Printed {
     ok: bool,
     file: String,
     problems: Vec<Problem>,
-    phases: Vec<Phase>,
+    phases: Vec<Opened>,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,7 +44,7 @@ struct Problem {
 }
 
 #[derive(Debug, Serialize)]
-struct Phase {
+struct Opened {
     phase: &'static str,
     allow: Vec<String>,
     deny: Vec<String>,
@@ -93,16 +93,16 @@ fn check(file: &str, text: &str) -> Result<PolicyFile, Vec<Problem>> {
 }
 
 /// As the layer has it, which is what decides.
-fn opened(policy: &PolicyFile, phase: EgressPhase) -> Phase {
+fn opened(policy: &PolicyFile, phase: EgressPhase) -> Opened {
     let layer = policy.layer();
     let told = |rules: &std::collections::BTreeSet<domain::policy::Rule>| {
         rules.iter().map(ToString::to_string).collect()
     };
     match layer.egress.get(&phase) {
         Some(rules) => {
-            Phase { phase: phase.as_str(), allow: told(&rules.allow), deny: told(&rules.deny) }
+            Opened { phase: phase.as_str(), allow: told(&rules.allow), deny: told(&rules.deny) }
         }
-        None => Phase { phase: phase.as_str(), allow: Vec::new(), deny: Vec::new() },
+        None => Opened { phase: phase.as_str(), allow: Vec::new(), deny: Vec::new() },
     }
 }
 
@@ -119,7 +119,7 @@ fn print(printed: &Printed, colors: Colors, out: &mut impl Write) -> anyhow::Res
         writeln!(out, "\nThe policy is wrong; a server would keep the one that it has.")?;
         return Ok(());
     }
-    for Phase { phase, allow, deny } in &printed.phases {
+    for Opened { phase, allow, deny } in &printed.phases {
         match allow.as_slice() {
             [] => writeln!(out, "{phase}: closed")?,
             allow => writeln!(out, "{phase}: {} allowed, {} denied", allow.len(), deny.len())?,

@@ -71,22 +71,18 @@ impl Explain {
         colors: Colors,
         out: &mut impl Write,
     ) -> anyhow::Result<Exit> {
-        let explained = match &self.sandbox {
-            Some(sandbox) => {
-                let client = self.server.client(environment)?;
-                let wish = ExplainEgress { url: self.url.clone(), method: self.method.clone() };
-                block_on(async { client.explain_egress(sandbox, &wish).await.explained() })?
-            }
-            None => {
-                let paths = Paths {
-                    policy: self.file.clone(),
-                    server: self.lamp.clone(),
-                    agent: self.agent.clone(),
-                };
-                let ruling =
-                    Files::read(&paths)?.ruling(self.phase, environment.home.as_deref())?;
-                shape(&ruling.explain(&self.method, &self.url)?)
-            }
+        let explained = if let Some(sandbox) = &self.sandbox {
+            let client = self.server.client(environment)?;
+            let wish = ExplainEgress { url: self.url.clone(), method: self.method.clone() };
+            block_on(async { client.explain_egress(sandbox, &wish).await.explained() })?
+        } else {
+            let paths = Paths {
+                policy: self.file.clone(),
+                server: self.lamp.clone(),
+                agent: self.agent.clone(),
+            };
+            let ruling = Files::read(&paths)?.ruling(self.phase, environment.home.as_deref())?;
+            shape(&ruling.explain(&self.method, &self.url)?)
         };
         match self.format.format() {
             Format::People => print(&explained, colors, out)?,

@@ -142,7 +142,7 @@ const fn word(expected: Expected) -> &'static str {
 }
 
 fn print(rows: &[Row], colors: Colors, out: &mut impl Write) -> anyhow::Result<()> {
-    for row in rows.iter() {
+    for row in rows {
         let mark =
             if row.ok { colors.good("ok").to_string() } else { colors.bad("wrong").to_string() };
         let Row { method, url, phase, became, .. } = row;
