@@ -77,6 +77,7 @@ impl Ground {
             retention: Retention::default(),
             pool: PoolSettings { most_of_a_kind: waiting, ..PoolSettings::default() },
             walls: Walls::default(),
+            road: None,
             clock: Arc::new(|| SystemClock.now()),
             ids: Arc::clone(&numbers) as Arc<dyn IdSource>,
         };
@@ -115,6 +116,7 @@ impl Ground {
             sources: base.sources.clone(),
             hooks: contracts::sandbox::Hooks::default(),
             conditions: None,
+            network: None,
         }
     }
 

@@ -10,11 +10,12 @@ use domain::id::SandboxId;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::error::{Code, Problem};
 
-use crate::{problem::Answer, sources::SourceResolver};
+use crate::{networks::NetworkResolver, problem::Answer, sources::SourceResolver};
 
 pub struct Door<S> {
     pub sandboxes: Arc<S>,
     pub sources: Arc<dyn SourceResolver>,
+    pub networks: Arc<dyn NetworkResolver>,
     pub ids: Arc<dyn IdSource>,
     /// Who owns what is made through this door.
     pub owner: String,
@@ -35,6 +36,7 @@ impl<S> Clone for Door<S> {
         Self {
             sandboxes: self.sandboxes.clone(),
             sources: self.sources.clone(),
+            networks: self.networks.clone(),
             ids: self.ids.clone(),
             owner: self.owner.clone(),
             version: self.version.clone(),

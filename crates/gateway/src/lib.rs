@@ -14,6 +14,7 @@ mod convert;
 mod door;
 mod driven;
 mod extract;
+mod networks;
 mod openapi;
 mod problem;
 mod routes;
@@ -22,6 +23,7 @@ mod sources;
 
 pub use access::Token;
 pub use door::{Closing, Door};
+pub use networks::{NetworkResolver, NoNetworks};
 pub use openapi::document;
 pub use routes::{
     router,

@@ -2,7 +2,7 @@
 
 use utoipa::OpenApi;
 
-use crate::routes::{exec, files, images, life, sandboxes, secrets, server};
+use crate::routes::{egress, exec, files, images, life, sandboxes, secrets, server};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -23,6 +23,8 @@ use crate::routes::{exec, files, images, life, sandboxes, secrets, server};
         life::rest,
         life::open,
         life::fork,
+        egress::explain,
+        egress::learned,
         exec::exec,
         files::entry,
         files::entries,

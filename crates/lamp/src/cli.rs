@@ -10,7 +10,8 @@ use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
 use crate::{
     commands::{
         audit::Audit, backup::Backup, completions::Completions, config::Config, doctor::Doctor,
-        image::Image, restore::Restore, sandbox::Sandbox, secret::Secret, up::Up, version::Version,
+        egress_gateway::EgressGateway, image::Image, policy::Policy, restore::Restore,
+        sandbox::Sandbox, secret::Secret, up::Up, version::Version,
     },
     terminal::ColorChoice,
 };
@@ -46,10 +47,13 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Doctor(Doctor),
     Config(Config),
+    Policy(Policy),
     Up(Up),
     Sandbox(Sandbox),
     Image(Image),
     Secret(Secret),
+    #[command(hide = true)]
+    EgressGateway(EgressGateway),
     Audit(Audit),
     Backup(Backup),
     Restore(Restore),
@@ -59,7 +63,7 @@ pub(crate) enum Command {
 
 /// The headings of `lamp --help`, and the commands under each.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
-    ("Set up", &["doctor", "config", "up"]),
+    ("Set up", &["doctor", "config", "policy", "up"]),
     ("Sandboxes", &["sandbox", "image", "secret"]),
     ("Look after the data", &["audit", "backup", "restore"]),
     ("About this program", &["version", "completions", "help"]),

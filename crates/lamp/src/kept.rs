@@ -6,7 +6,11 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use config::{Checked, FileKind, server::DatabaseUrl};
+use config::{
+    Checked, FileKind,
+    policy::PolicyFile,
+    server::{DatabaseUrl, ServerFile},
+};
 use store::{Place, Store};
 
 use crate::{
@@ -33,6 +37,12 @@ pub(crate) struct KeptFlags {
 pub(crate) struct Kept {
     pub(crate) place: Place,
     pub(crate) household: Household,
+    /// What the platform team wrote.
+    pub(crate) server: ServerFile,
+    /// What the security team wrote, or what holds where nobody has.
+    pub(crate) policy: PolicyFile,
+    /// Where files that the two name stand.
+    pub(crate) beside: PathBuf,
     database: Database,
 }
 
@@ -45,20 +55,61 @@ enum Database {
 impl KeptFlags {
     pub(crate) fn find(&self, environment: &Environment) -> anyhow::Result<Kept> {
         let configured = self.config.as_deref().map(read).transpose()?;
-        let Configured { data, database, household } = configured.unwrap_or_default();
+        let Configured { data, database, household, server, policy, beside } = match configured {
+            Some(configured) => configured,
+            None => Configured::nothing(),
+        };
         let place = self.data.directory(environment, data.as_deref(), Account::own())?;
         let place = Place::new(place);
         let database = database.unwrap_or_else(|| Database::File(place.database()));
-        Ok(Kept { place, household, database })
+        Ok(Kept { place, household, server, policy, beside, database })
     }
 }
 
 /// What a `lamp.yaml` says. Relative places stand beside it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Configured {
     data: Option<PathBuf>,
     database: Option<Database>,
     household: Household,
+    server: ServerFile,
+    policy: PolicyFile,
+    beside: PathBuf,
+}
+
+impl Configured {
+    /// Without any file.
+    fn nothing() -> Self {
+        Self {
+            data: None,
+            database: None,
+            household: Household::default(),
+            server: ServerFile::default(),
+            policy: PolicyFile::when_absent(),
+            beside: PathBuf::new(),
+        }
+    }
+}
+
+/// The file that the server's file names, or `policy.yaml` beside it, or what holds without any.
+fn policy(server: &ServerFile, beside: &Path) -> anyhow::Result<PolicyFile> {
+    let path = match &server.policy {
+        Some(named) => beside.join(named.as_str()),
+        None => beside.join("policy.yaml"),
+    };
+    if server.policy.is_none() && !path.exists() {
+        return Ok(PolicyFile::when_absent());
+    }
+    let name = path.display().to_string();
+    let hint =
+        || Hint::new(format!("cannot use `{name}`"), format!("run `lamp policy check {name}`"));
+    let text = text_file::read(&path).map_err(|error| anyhow!("{error}")).with_context(hint)?;
+    match config::check_as(FileKind::Policy, &name, &text).with_context(hint)? {
+        Checked::Policy(file) => Ok(*file),
+        Checked::Agent(_) | Checked::Server(_) => {
+            Err(anyhow!("it is not a policy")).with_context(hint)
+        }
+    }
 }
 
 fn read(path: &Path) -> anyhow::Result<Configured> {
@@ -74,7 +125,10 @@ fn read(path: &Path) -> anyhow::Result<Configured> {
                 DatabaseUrl::Sqlite { path } => Database::File(beside.join(path)),
                 DatabaseUrl::Postgres { url } => Database::Server(url.clone()),
             });
-            Ok(Configured { data, database, household: Household::of(&file, path)? })
+            let household = Household::of(&file, path)?;
+            let policy = policy(&file, beside)?;
+            let beside = beside.to_owned();
+            Ok(Configured { data, database, household, server: *file, policy, beside })
         }
         Checked::Agent(_) | Checked::Policy(_) => {
             Err(anyhow!("it is not a server's file")).with_context(hint)

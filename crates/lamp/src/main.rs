@@ -20,8 +20,10 @@ mod doctor;
 mod environment;
 mod exit;
 mod format;
+mod gatekeeper;
 mod ids;
 mod kept;
+mod networks;
 mod provider;
 mod remote;
 mod report;
@@ -32,6 +34,7 @@ mod terminal;
 mod text_file;
 mod token;
 mod vault;
+mod way_out;
 
 use std::process::ExitCode;
 

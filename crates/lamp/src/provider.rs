@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use config::server::ServerFile;
 use contracts::{
     clock::{Clock as _, SystemClock},
+    egress::Road,
     sandbox::{Checkout, SandboxError},
 };
 use domain::code::{Access, RepositoryName};
@@ -84,6 +85,7 @@ pub(crate) async fn start(
     data: &Path,
     run: &Path,
     household: &Household,
+    road: Arc<dyn Road>,
 ) -> anyhow::Result<Provider> {
     let pool = PoolSettings::default();
     let settings = Settings {
@@ -99,6 +101,7 @@ pub(crate) async fn start(
             ..pool
         },
         walls: Walls::ByTier,
+        road: Some(road),
         clock: Arc::new(|| SystemClock.now()),
         ids: Arc::new(SystemIds),
     };

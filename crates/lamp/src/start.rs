@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     cli::{self, Cli, Command},
+    commands::egress_gateway::EgressGateway,
     data_directory::Account,
     doctor::attempt,
     environment::Environment,
@@ -78,6 +79,7 @@ fn run(
             doctor.run(&host, colors, out)
         }
         Command::Config(config) => config.run(colors, out),
+        Command::Policy(policy) => policy.run(environment, colors, out),
         Command::Audit(audit) => audit.run(environment, out),
         Command::Backup(backup) => backup.run(environment, out),
         Command::Restore(restore) => restore.run(environment, out),
@@ -85,6 +87,7 @@ fn run(
         Command::Sandbox(sandbox) => sandbox.run(environment, out, err),
         Command::Image(image) => image.run(environment, out, err),
         Command::Secret(secret) => secret.run(environment, out, err),
+        Command::EgressGateway(_) => EgressGateway::run(),
         Command::Version(version) => version.run(out),
         Command::Completions(completions) => completions.run(cli::command(), out),
     }

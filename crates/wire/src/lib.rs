@@ -6,6 +6,7 @@
 //! | [`exec`] | a command inside, over a WebSocket |
 //! | [`files`] | files inside |
 //! | [`image`] | what sandboxes start from |
+//! | [`egress`] | what a sandbox may reach, explained and learned |
 //! | [`secret`] | secrets: set and described, never read back |
 //! | [`server`] | what this server is and can do |
 //! | [`error`] | what every refusal looks like |
@@ -15,6 +16,7 @@
 //! The shapes know nothing of the rooms behind the door, so that neither has to move when the other does.
 
 pub mod client;
+pub mod egress;
 pub mod error;
 pub mod exec;
 pub mod files;

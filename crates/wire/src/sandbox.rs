@@ -26,6 +26,35 @@ pub struct CreateSandbox {
     pub repositories: Vec<Repository>,
     #[serde(default, skip_serializing_if = "Hooks::is_empty")]
     pub hooks: Hooks,
+    /// What it may reach; nothing when it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkWish>,
+}
+
+/// What a sandbox may reach. Never more than the server's policy allows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetworkWish {
+    /// Rules as they stand in a policy: `github`, `registry:npm`, `docs.example.com`,
+    /// `{ host: api.example.com, methods: [POST] }`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
+    /// Secrets that it may use by their placeholders, on the hosts that they are bound to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<String>,
+    /// Whose rules of the policy hold: `setup`, `research`, `implement` or `review`; `implement` when it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<EgressPhase>,
+}
+
+/// The phases that a policy speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EgressPhase {
+    Setup,
+    Research,
+    Implement,
+    Review,
 }
 
 /// Scripts for `/bin/sh`, run inside at the turns of its life. Empty ones are not run.

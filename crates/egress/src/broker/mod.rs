@@ -51,6 +51,8 @@ use domain::{
     time::Timestamp,
 };
 
+use tokio::sync::watch;
+
 use self::{
     credentials::{Credentials, Seal},
     explain::Explanation,
@@ -106,6 +108,8 @@ pub struct Broker {
     members: Mutex<HashMap<SandboxId, Arc<Member>>>,
     purses: Mutex<Purses>,
     link: Mutex<Option<GatewayLink>>,
+    /// Whether a gateway serves now.
+    serving: watch::Sender<bool>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -138,8 +142,15 @@ impl Broker {
             members: Mutex::default(),
             purses: Mutex::new(purses),
             link: Mutex::new(None),
+            serving: watch::Sender::new(false),
             settings,
         })
+    }
+
+    /// Comes back when a gateway serves. Until then nobody can join.
+    pub async fn serving(&self) {
+        // We hold the sender, so it does not go away while we wait.
+        drop(self.serving.subscribe().wait_for(|serving| *serving).await);
     }
 
     fn now(&self) -> Timestamp {

@@ -77,8 +77,9 @@ impl Broker {
         let ruling = self.ruling(network, generation);
         let member = Arc::new(Member::new(sandbox, ruling, authority.clone(), accounts));
         let former = lock(&self.members).insert(sandbox, Arc::clone(&member));
+        // One that has left has nothing open.
+        let is_renewed = former.as_ref().is_some_and(|former| former.leave());
         if let Some(former) = former {
-            former.leave();
             *lock(&member.accounts) = std::mem::take(&mut *lock(&former.accounts));
             *lock(&member.traffic) = std::mem::take(&mut *lock(&former.traffic));
             *lock(&member.seen) = std::mem::take(&mut *lock(&former.seen));
@@ -90,6 +91,10 @@ impl Broker {
             return Err(EgressError::Gone { reason: told(&error) });
         }
         self.record(Some(&member), What::Joined { generation });
+        if is_renewed {
+            // What was allowed before, and is not now, ends.
+            self.announce(&member, generation).await;
+        }
         Ok(inside)
     }
 

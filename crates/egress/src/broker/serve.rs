@@ -70,6 +70,7 @@ impl Broker {
                 () = stop.cancelled() => {}
             }
             *lock(&self.link) = None;
+            self.serving.send_replace(false);
             link.close();
             self.gateway_gone();
             if !stop.is_cancelled() {
@@ -102,7 +103,10 @@ impl Broker {
 
     fn serve_one(self: &Arc<Self>, link: &GatewayLink, said: ToBroker, tracker: &TaskTracker) {
         match said {
-            ToBroker::Ready => tracing::info!("the gateway serves"),
+            ToBroker::Ready => {
+                self.serving.send_replace(true);
+                tracing::info!("the gateway serves");
+            }
             ToBroker::Ended { exchange, whose, report } => self.ended(whose, exchange, &report),
             ToBroker::Ask { exchange, whose, question } => {
                 let (broker, link) = (Arc::clone(self), link.clone());

@@ -102,17 +102,18 @@ async fn obey(
     while let Some(order) = orders.next().await? {
         match order {
             Order::Join { whose, doors, authority } => {
-                if let Some(before) = sandboxes.remove(&whose) {
-                    before.leave();
-                }
-                let made = Sandbox::new(
-                    whose,
-                    broker.clone(),
-                    Arc::clone(reach),
-                    &authority,
-                    tasks.clone(),
-                );
-                match made {
+                // One that is here already gets the doors besides those that it has.
+                let sandbox = match sandboxes.get(&whose) {
+                    Some(sandbox) => Ok(Arc::clone(sandbox)),
+                    None => Sandbox::new(
+                        whose,
+                        broker.clone(),
+                        Arc::clone(reach),
+                        &authority,
+                        tasks.clone(),
+                    ),
+                };
+                match sandbox {
                     Ok(sandbox) => match doors::open(&sandbox, doors) {
                         Ok(()) => {
                             sandboxes.insert(whose, sandbox);

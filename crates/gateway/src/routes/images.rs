@@ -49,7 +49,8 @@ pub(crate) async fn build<S: Sandboxes>(
     let compute = convert::compute(wish.compute, Compute::default());
     compute.check().map_err(|reason| SandboxError::Limit { reason })?;
     let sources = door.sources.resolve(&wish.repositories).await?;
-    let recipe = Recipe { base, sources, setup: wish.setup, compute };
+    let network = door.networks.for_setup(&door.owner());
+    let recipe = Recipe { base, sources, setup: wish.setup, compute, network };
     let (news, told) = mpsc::channel(64);
     let sandboxes = door.sandboxes.clone();
     let (stop, talk) = (door.closing.stop.clone(), door.closing.talks.token());

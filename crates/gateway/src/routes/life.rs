@@ -140,6 +140,7 @@ fn again(listed: Listed) -> Spec {
         sources: Vec::new(),
         hooks: contracts::sandbox::Hooks::default(),
         conditions: None,
+        network: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The table of what can be asked.
 
+pub(crate) mod egress;
 pub(crate) mod exec;
 pub(crate) mod files;
 pub(crate) mod images;
@@ -31,6 +32,8 @@ pub fn router<S: Sandboxes>(door: Door<S>) -> Router {
         .route("/v1/sandboxes/{sandbox}/rest", post(life::rest::<S>))
         .route("/v1/sandboxes/{sandbox}/open", post(life::open::<S>))
         .route("/v1/sandboxes/{sandbox}/fork", post(life::fork::<S>))
+        .route("/v1/sandboxes/{sandbox}/egress/explain", post(egress::explain::<S>))
+        .route("/v1/sandboxes/{sandbox}/egress/learned", get(egress::learned::<S>))
         .route("/v1/sandboxes/{sandbox}/exec", get(exec::exec::<S>))
         .route("/v1/sandboxes/{sandbox}/entry", get(files::entry::<S>))
         .route("/v1/sandboxes/{sandbox}/entries", get(files::entries::<S>))

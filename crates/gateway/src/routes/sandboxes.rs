@@ -36,6 +36,8 @@ pub(crate) async fn create<S: Sandboxes>(
     let compute = convert::compute(wish.compute, Compute::default());
     // Before anything is fetched for it.
     compute.check().map_err(|reason| SandboxError::Limit { reason })?;
+    let wished = wish.network.as_ref();
+    let network = wished.map(|wish| door.networks.network(wish, &door.owner())).transpose()?;
     let spec = Spec {
         id: match &wish.id {
             Some(id) => id.parse().map_err(|error| bad(format!("{error}")))?,
@@ -50,6 +52,7 @@ pub(crate) async fn create<S: Sandboxes>(
         sources: door.sources.resolve(&wish.repositories).await?,
         hooks: convert::hooks(wish.hooks),
         conditions: None,
+        network,
     };
     door.sandboxes.open(&spec).await?;
     let made = door.find(&spec.id.to_string()).await?;

@@ -2,7 +2,7 @@
 
 use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
-use gateway::{Closing, Door, NoSources, Patience, Token};
+use gateway::{Closing, Door, NoNetworks, NoSources, Patience, Token};
 use tempfile::TempDir;
 use testkit::{ids::SystemIds, ledger::Ledger, world::ScriptedSandboxes};
 use tokio::net::{TcpListener, UnixListener};
@@ -29,6 +29,7 @@ impl Stage {
         let door = Door {
             sandboxes: Arc::new(ScriptedSandboxes::new(ledger)),
             sources: Arc::new(NoSources),
+            networks: Arc::new(NoNetworks),
             ids: Arc::new(SystemIds),
             owner: "ann".to_owned(),
             version: "1.2.3".to_owned(),

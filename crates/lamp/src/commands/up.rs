@@ -15,8 +15,10 @@ use crate::{
     data_directory::Account,
     environment::Environment,
     exit::Exit,
+    gatekeeper::{self, Gatekeeper},
     ids::SystemIds,
     kept::KeptFlags,
+    networks::Networks,
     provider::{self, Mirrored},
     report::Hint,
     run_directory, token,
@@ -84,10 +86,19 @@ impl Up {
         let loopback = self.bind().await?;
         let address = loopback.local_addr()?;
         let secret = token::read_or_make(&data)?;
-        let vault = Shelf::new(vault::open(&data, environment)?, data.join("egress"));
-        vault.settle();
+        let keeper = vault::open(&data, environment)?;
+        let secrets = Shelf::new(keeper.clone(), data.join("egress"));
+        secrets.settle();
         let store = kept.open_or_make().await?;
-        let sandboxes = provider::start(&data, &run, &kept.household).await?;
+        let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
+        // The way out ends last: what sandboxes do while they are let go is still written down.
+        let (way_out, gates) = (CancellationToken::new(), TaskTracker::new());
+        let plan = gatekeeper::Plan::new(kept.server.clone(), &kept.beside, environment);
+        let gatekeeper = Gatekeeper::start(&data, &plan, &keeper, (&gates, &way_out)).await?;
+        let broker = Arc::clone(gatekeeper.broker());
+        let networks = Networks::of(&kept.policy, &kept.server, &kept.beside, Arc::clone(&broker))?;
+        let sandboxes = provider::start(&data, &run, &kept.household, broker).await?;
+        gatekeeper.serve(sandboxes.clone());
 
         writeln!(out, "Lamplighter {} is up.", env!("CARGO_PKG_VERSION"))?;
         writeln!(out, "  socket  {}", socket.display())?;
@@ -106,17 +117,17 @@ impl Up {
         writeln!(out, "Ctrl-C ends it. {lives_on}")?;
         out.flush()?;
 
-        let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let door = Door {
             sandboxes: Arc::new(sandboxes.clone()),
             sources: Arc::new(Mirrored(sandboxes.clone())),
+            networks: Arc::new(networks),
             ids: Arc::new(SystemIds),
             owner: "local".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             closing: Closing { stop: stop.clone(), talks: servers.clone() },
         };
         let (router, patience) = (
-            gateway::router(door).merge(gateway::secrets_router(Arc::new(vault))),
+            gateway::router(door).merge(gateway::secrets_router(Arc::new(secrets))),
             Patience::default(),
         );
         let owner = rustix::process::geteuid().as_raw();
@@ -128,6 +139,7 @@ impl Up {
         told_to_end().await?;
         stop.cancel();
         servers.close();
+        gatekeeper.let_go();
         // At once: whoever waits for a command is told what becomes of it when its sandbox is let go. A caller that does
         // not hang up then is hung up on.
         let callers = tokio::time::timeout(GRACE, servers.wait());
@@ -140,6 +152,9 @@ impl Up {
         };
         let (_told, let_go) = tokio::join!(callers, letting_go);
         let_go?;
+        way_out.cancel();
+        gates.close();
+        drop(tokio::time::timeout(GRACE, gates.wait()).await);
         store.close().await;
         drop(fs_err::remove_file(&socket));
         writeln!(out, "The server has ended.")?;

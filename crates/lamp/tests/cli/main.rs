@@ -7,6 +7,7 @@ mod doctor;
 mod household;
 mod image;
 mod kept;
+mod policy;
 mod sandbox;
 mod secret;
 mod server;

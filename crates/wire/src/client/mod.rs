@@ -21,6 +21,7 @@ pub use exec::{ExecEvent, ExecHearing, ExecTalking};
 
 use self::connection::Answer;
 use crate::{
+    egress::{ExplainEgress, ExplainedEgress, LearnedEgress},
     exec::StartExec,
     files::{Entries, Entry, PathQuery, WriteQuery},
     image::{BuildImage, BuildNews, Image, Images, PruneImages, Pruned},
@@ -96,6 +97,20 @@ impl Client {
 
     pub async fn stats(&self, sandbox: &str) -> Answered<Stats> {
         self.get(&of(sandbox, "/stats")).await
+    }
+
+    /// Which rule decides about a request, and why.
+    pub async fn explain_egress(
+        &self,
+        sandbox: &str,
+        wish: &ExplainEgress,
+    ) -> Answered<ExplainedEgress> {
+        self.send(Method::POST, &of(sandbox, "/egress/explain"), wish).await?.json().await
+    }
+
+    /// The smallest policy for what a sandbox did and tried.
+    pub async fn learned_egress(&self, sandbox: &str) -> Answered<LearnedEgress> {
+        self.get(&of(sandbox, "/egress/learned")).await
     }
 
     /// Also succeeds when an id is already gone.

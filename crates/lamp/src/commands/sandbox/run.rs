@@ -15,7 +15,7 @@ use crate::{exit::Exit, format::FormatFlag, ids::SystemIds, remote::Explained as
 
 /// Run a command in a fresh sandbox, and delete it
 ///
-/// Made, used and deleted, also on Ctrl-C. Ends as `lamp sandbox exec` does. A sandbox has no network.
+/// Made, used and deleted, also on Ctrl-C. Ends as `lamp sandbox exec` does. A sandbox has no network but what `--allow` gives it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {
     #[command(flatten)]
@@ -30,6 +30,32 @@ pub(super) struct Run {
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
     command: Vec<String>,
+}
+
+/// Says what the sandbox could not reach.
+async fn tell_network(
+    client: &Client,
+    id: &str,
+    has_one: bool,
+    err: &mut impl Write,
+) -> anyhow::Result<()> {
+    if !has_one {
+        writeln!(
+            err,
+            "note: this sandbox has no network; `--allow RULE` gives it one, such as `--allow registry:npm`."
+        )?;
+        return Ok(());
+    }
+    // A server that cannot tell leaves the command's own words.
+    let Ok(learned) = client.learned_egress(id).await else { return Ok(()) };
+    for refused in learned.rules.iter().filter(|rule| !rule.allowed) {
+        writeln!(
+            err,
+            "note: refused {} times; `--allow '{}'` asks for it, if the policy allows it.",
+            refused.times, refused.rule
+        )?;
+    }
+    Ok(())
 }
 
 impl Run {
@@ -75,10 +101,7 @@ impl Run {
             Ending::Killed { .. } | Ending::OutOfMemory { .. } => false,
         };
         if may_be_the_network {
-            writeln!(
-                err,
-                "note: a sandbox has no network unless a policy gives it egress, and nothing gives it yet."
-            )?;
+            tell_network(client, id, wish.network.is_some(), err).await?;
         }
         Ok(session::exit(&finished))
     }

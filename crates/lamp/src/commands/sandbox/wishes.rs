@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wire::{
     client::Client,
     exec::{StartExec, User},
-    sandbox::{ComputeWish, CreateSandbox, Hooks, Repository, Tier},
+    sandbox::{ComputeWish, CreateSandbox, EgressPhase, Hooks, NetworkWish, Repository, Tier},
 };
 
 use crate::{
@@ -28,6 +28,9 @@ pub(super) struct MakeFlags {
     sources: SourceFlags,
 
     #[command(flatten)]
+    network: NetworkFlags,
+
+    #[command(flatten)]
     hooks: HookFlags,
 
     #[command(flatten)]
@@ -39,6 +42,47 @@ pub(crate) struct SourceFlags {
     /// A repository to bring in, found at `/workspace/` and the last word of its name; may be repeated
     #[arg(long = "repository", value_name = "NAME=URL[#REVISION]", value_parser = repository)]
     pub(crate) repositories: Vec<Repository>,
+}
+
+/// What it may reach.
+#[derive(Debug, Clone, clap::Args)]
+struct NetworkFlags {
+    /// Something that it may reach, if the server's policy allows it: `github`, `registry:npm`, `docs.example.com`; may be
+    /// repeated
+    #[arg(long = "allow", value_name = "RULE")]
+    allow: Vec<String>,
+
+    /// A secret that it may use on the hosts that the secret is bound to; may be repeated
+    #[arg(long = "secret", value_name = "NAME")]
+    secrets: Vec<String>,
+
+    /// Whose rules of the policy hold: `setup`, `research`, `implement` or `review`
+    #[arg(long, value_name = "PHASE", default_value = "implement", value_parser = phase)]
+    phase: EgressPhase,
+}
+
+impl NetworkFlags {
+    /// None at all, unless something is asked for.
+    fn wish(&self) -> Option<NetworkWish> {
+        let asked = !self.allow.is_empty() || !self.secrets.is_empty();
+        asked.then(|| NetworkWish {
+            allow: self.allow.clone(),
+            secrets: self.secrets.clone(),
+            phase: Some(self.phase),
+        })
+    }
+}
+
+fn phase(text: &str) -> Result<EgressPhase, String> {
+    match text {
+        "setup" => Ok(EgressPhase::Setup),
+        "research" => Ok(EgressPhase::Research),
+        "implement" => Ok(EgressPhase::Implement),
+        "review" => Ok(EgressPhase::Review),
+        other => Err(format!(
+            "`{other}` is not a phase: write `setup`, `research`, `implement` or `review`"
+        )),
+    }
 }
 
 /// Scripts that run as the agent in the first repository.
@@ -111,6 +155,7 @@ impl MakeFlags {
             compute: self.compute.wish(),
             repositories: self.sources.repositories.clone(),
             hooks: self.hooks.wish(),
+            network: self.network.wish(),
             ..CreateSandbox::default()
         })
     }

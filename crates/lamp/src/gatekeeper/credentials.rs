@@ -1,0 +1,125 @@
+//! Credentials for the broker, from the room that keeps them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use contracts::{
+    sandbox::Owner,
+    secret::{SecretError, SecretName, SecretSource as _, SecretValue},
+};
+use domain::{id::SandboxId, policy::HostName};
+use egress::{
+    ask,
+    broker::credentials::{Bound, Credentials, For, Seal},
+};
+use futures::future::BoxFuture;
+use secrets::{binding::Place, keeper::Keeper, seal::Sealer};
+
+/// Hands out what a run may have. A task's sandbox must have been granted; a person's is the person's own.
+#[derive(Debug)]
+pub(super) struct Handed(pub(super) Keeper);
+
+impl Handed {
+    async fn value(&self, name: &SecretName, whom: For<'_>) -> Result<SecretValue, SecretError> {
+        match whom.owner {
+            Owner::Task(task) => self.0.value(name, *task, whom.sandbox).await,
+            Owner::Person(_) => self.0.for_the_server(name),
+        }
+    }
+
+    /// Those of a run's secrets that are bound to a host, with the places where they may stand.
+    fn named(&self, whom: For<'_>, host: &HostName) -> Vec<(SecretName, Vec<ask::Place>)> {
+        let described = whom.secrets.iter().filter_map(|name| self.0.describe(name));
+        let bound = described.filter(|secret| secret.binding.allows_host(host));
+        bound.map(|it| (it.name, it.binding.places.iter().map(place).collect())).collect()
+    }
+
+    fn standing_for(&self, whom: For<'_>) -> Result<BTreeMap<SecretName, String>, SecretError> {
+        let all = self.0.placeholders(whom.sandbox, whom.secrets);
+        let all = all.map_err(|error| SecretError::Busy { reason: error.to_string() })?;
+        Ok(all.into_iter().map(|(name, one)| (name, one.to_string())).collect())
+    }
+}
+
+impl Credentials for Handed {
+    fn placeholders<'a>(
+        &'a self,
+        whom: For<'a>,
+    ) -> BoxFuture<'a, Result<BTreeMap<SecretName, String>, SecretError>> {
+        Box::pin(async move {
+            let unknown = whom.secrets.iter().find(|name| self.0.describe(name).is_none());
+            match unknown {
+                Some(name) => Err(SecretError::Unknown(name.clone())),
+                None => self.standing_for(whom),
+            }
+        })
+    }
+
+    fn is_bound<'a>(&'a self, whom: For<'a>, host: &'a HostName) -> BoxFuture<'a, bool> {
+        Box::pin(async move { !self.named(whom, host).is_empty() })
+    }
+
+    fn bound<'a>(
+        &'a self,
+        whom: For<'a>,
+        host: &'a HostName,
+    ) -> BoxFuture<'a, Result<Vec<Bound>, SecretError>> {
+        Box::pin(async move {
+            let named = self.named(whom, host);
+            if named.is_empty() {
+                return Ok(Vec::new());
+            }
+            let standing = self.standing_for(whom)?;
+            let mut bound = Vec::with_capacity(named.len());
+            for (name, places) in named {
+                let Some(placeholder) = standing.get(&name).cloned() else { continue };
+                let value = self.value(&name, whom).await?;
+                bound.push(Bound { name, placeholder, value, places });
+            }
+            Ok(bound)
+        })
+    }
+
+    fn key<'a>(
+        &'a self,
+        name: &'a SecretName,
+        _whom: For<'a>,
+    ) -> BoxFuture<'a, Result<SecretValue, SecretError>> {
+        Box::pin(async move { self.0.for_the_server(name) })
+    }
+
+    fn left(&self, _sandbox: SandboxId) -> BoxFuture<'_, ()> {
+        // A task's grants are withdrawn by the engine; the broker asks nothing more for one that has left.
+        Box::pin(async {})
+    }
+
+    fn forgotten(&self, sandbox: SandboxId) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Err(error) = self.0.forget(sandbox) {
+                tracing::warn!(%sandbox, %error, "placeholders are kept that mean nothing any more");
+            }
+        })
+    }
+}
+
+fn place(place: &Place) -> ask::Place {
+    match place {
+        Place::Header(header) => ask::Place::Header(header.name().to_owned()),
+        Place::Basic => ask::Place::Basic,
+        Place::Query(parameter) => ask::Place::Query(parameter.as_str().to_owned()),
+    }
+}
+
+/// Seals what the broker keeps, with the master key of the secrets.
+#[derive(Debug)]
+pub(super) struct Sealed(pub(super) Arc<Sealer>);
+
+impl Seal for Sealed {
+    fn seal(&self, context: &str, plain: &[u8]) -> Result<Vec<u8>, String> {
+        self.0.seal(context, plain).map_err(|error| error.to_string())
+    }
+
+    fn open(&self, context: &str, sealed: &[u8]) -> Result<Vec<u8>, String> {
+        let opened = self.0.open(context, sealed).map_err(|error| error.to_string())?;
+        Ok(opened.to_vec())
+    }
+}
