@@ -57,6 +57,10 @@ chaos: ## Play TASKS=2000 scripted tasks under random kills; count lost, doubled
 	@scripts/setup test
 	@cargo run --quiet --locked --release -p tests --bin chaos -- --tasks $(TASKS)
 
+.PHONY: fuzz
+fuzz: ## Throw hostile bytes at each reader, or at TARGET=frames, for SECONDS=20
+	@scripts/fuzz "$(TARGET)" "$(SECONDS)"
+
 .PHONY: soak
 soak: ## Open, use and destroy CYCLES=10000 sandboxes under random kills; tell what is left on the host
 	@scripts/setup test

@@ -62,7 +62,7 @@ impl fmt::Display for NoRoom {
         write!(
             f,
             "no room for another disk: it is to have {} MiB for sure, and of {} MiB in all {} are left; {} are promised to {disks} \
-             disks in use, and {} hold images and sandboxes that rest",
+             disks in use, and {} hold images, what sandboxes wrote, and a reserve",
             needed >> 20,
             total >> 20,
             left >> 20,
