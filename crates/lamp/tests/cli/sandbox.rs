@@ -37,7 +37,7 @@ fn a_command_runs_in_a_fresh_sandbox_and_we_end_as_it_does() {
     let ended = run(&server, &["--", "sh", "-c", "echo out; echo err >&2; exit 7"]);
     assert_eq!((ended.code(), ended.out().as_str()), (Some(7), "out\n"));
     assert!(ended.err().starts_with("err\n"), "{}", ended.err());
-    assert!(ended.err().contains("a sandbox has no network"), "{}", ended.err());
+    assert!(ended.err().contains("this sandbox has no network"), "{}", ended.err());
 
     let ended = run(&server, &["--", "true"]);
     assert_eq!((ended.code(), ended.err().as_str()), (Some(0), ""));

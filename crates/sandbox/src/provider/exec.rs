@@ -38,7 +38,10 @@ impl Inner {
         // First: what is busy is not put to sleep any more.
         let _busy = Busy::new(&sandbox, self);
         let body = self.awake(&sandbox).await?;
-        let mut channel = self.begin(&sandbox, &body, name, command).await?;
+        let mut channel = match begin(&sandbox, &body, name, command).await {
+            Ok(channel) => channel,
+            Err(error) => return Err(self.broken(&sandbox, &body, error, command).await),
+        };
         let pumped = tokio::select! {
             pumped = pump(&mut channel, streams) => Some(pumped),
             () = overdue(&sandbox, command.limit.saturating_add(GRACE)) => None,
@@ -56,44 +59,6 @@ impl Inner {
         body.ended(channel.id());
         sandbox.lock().answers.add(name.clone(), finished.clone());
         Ok(finished)
-    }
-
-    /// Starts the command, or goes on with it where a server before this one started it.
-    async fn begin(
-        &self,
-        sandbox: &Sandbox,
-        body: &Body,
-        name: &CommandName,
-        command: &Exec,
-    ) -> Result<Channel, SandboxError> {
-        let mine = {
-            let mut left_over = body.left_over.lock().await;
-            let at = left_over.iter().position(|one| one.tag == name.as_str());
-            at.map(|at| left_over.swap_remove(at))
-        };
-        let lost = |error: LinkError| SandboxError::Lost { reason: error.to_string() };
-        if let Some(known) = &mine {
-            let mut channel = body.link.attach(known).map_err(lost)?;
-            channel.resume_input(known.input);
-            return Ok(channel);
-        }
-        let image = {
-            let entry = sandbox.lock();
-            let mut image = entry.record.stack.environment.clone();
-            image.extend(entry.road.clone());
-            image
-        };
-        let environment = environment(&image, command.user, &command.environment);
-        let program = Program {
-            argv: command.argv.clone(),
-            environment,
-            directory: command.directory.clone(),
-            who: who(command.user),
-            terminal: command.terminal.map(|size| Size { columns: size.columns, rows: size.rows }),
-            wall_millis: u64::try_from(command.limit.as_millis()).unwrap_or(u64::MAX),
-            output_limit: command.output_limit,
-        };
-        body.link.open(name.as_str(), Job::Program(program)).map_err(lost)
     }
 
     /// What a broken conversation means.
@@ -132,7 +97,7 @@ impl Inner {
             }
             LinkError::Closed(reason) => {
                 // The first process has ended, or ends now; why is known when it has.
-                let died = tokio::time::timeout(GRACE, body.death()).await;
+                let died = tokio::time::timeout(GRACE, noted_death(sandbox, body)).await;
                 let told = sandbox.lock().record.died.clone();
                 let reason = match (died, told) {
                     (Ok(()), Some(told)) => told,
@@ -142,6 +107,54 @@ impl Inner {
                 SandboxError::Lost { reason }
             }
         }
+    }
+}
+
+/// Starts the command, or goes on with it where a server before this one started it.
+async fn begin(
+    sandbox: &Sandbox,
+    body: &Body,
+    name: &CommandName,
+    command: &Exec,
+) -> Result<Channel, LinkError> {
+    let mine = {
+        let mut left_over = body.left_over.lock().await;
+        let at = left_over.iter().position(|one| one.tag == name.as_str());
+        at.map(|at| left_over.swap_remove(at))
+    };
+    if let Some(known) = &mine {
+        let mut channel = body.link.attach(known)?;
+        channel.resume_input(known.input);
+        return Ok(channel);
+    }
+    let image = {
+        let entry = sandbox.lock();
+        let mut image = entry.record.stack.environment.clone();
+        image.extend(entry.road.clone());
+        image
+    };
+    let environment = environment(&image, command.user, &command.environment);
+    let program = Program {
+        argv: command.argv.clone(),
+        environment,
+        directory: command.directory.clone(),
+        who: who(command.user),
+        terminal: command.terminal.map(|size| Size { columns: size.columns, rows: size.rows }),
+        wall_millis: u64::try_from(command.limit.as_millis()).unwrap_or(u64::MAX),
+        output_limit: command.output_limit,
+    };
+    body.link.open(name.as_str(), Job::Program(program))
+}
+/// Returns when the first process has ended, and whoever watches it has written down why.
+async fn noted_death(sandbox: &Sandbox, body: &Body) {
+    body.death().await;
+    let mut again = tokio::time::interval(Duration::from_millis(5));
+    let is_current = || {
+        let entry = sandbox.lock();
+        entry.record.body.as_ref().is_some_and(|current| current.name == body.record.name)
+    };
+    while is_current() {
+        again.tick().await;
     }
 }
 
