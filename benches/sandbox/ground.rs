@@ -24,7 +24,7 @@ use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
 use tokio::sync::mpsc;
 
 /// Room for the image with its 50,000 files, and for a thousand disks that hold nothing.
-const DISK_BYTES: u64 = 2 << 30;
+const DISK_BYTES: u64 = 8 << 30;
 
 /// How long what was destroyed may take to be gone.
 const PATIENCE: Duration = Duration::from_mins(1);

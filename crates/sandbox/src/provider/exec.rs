@@ -151,7 +151,7 @@ async fn noted_death(sandbox: &Sandbox, body: &Body) {
     let mut again = tokio::time::interval(Duration::from_millis(5));
     let is_current = || {
         let entry = sandbox.lock();
-        entry.record.body.as_ref().is_some_and(|current| current.name == body.record.name)
+        entry.body.as_ref().is_some_and(|current| current.record.name == body.record.name)
     };
     while is_current() {
         again.tick().await;
