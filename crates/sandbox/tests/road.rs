@@ -126,8 +126,8 @@ fn spec(number: u128, network: Option<Network>) -> Spec {
     }
 }
 
-fn closed() -> Option<Network> {
-    Some(Network::closed(Owner::Person("ann".to_owned())))
+fn closed() -> Network {
+    Network::closed(Owner::Person("ann".to_owned()))
 }
 
 async fn run(provider: &Provider, number: u128, script: &str) -> String {
@@ -182,8 +182,8 @@ async fn journey(tier: Tier) {
         eprintln!("unsupported: {tier}: {reason}");
         return;
     }
-    provider.open(&spec(1, closed())).await.unwrap();
-    provider.open(&spec(2, closed())).await.unwrap();
+    provider.open(&spec(1, Some(closed()))).await.unwrap();
+    provider.open(&spec(2, Some(closed()))).await.unwrap();
     provider.open(&spec(3, None)).await.unwrap();
     let all = "[Proxy, Socks, Port(80), Port(443), Names, NamesOverTcp]";
     assert_eq!(porter.told(), [format!("join 1 anew {all}"), format!("join 2 anew {all}")]);
@@ -209,7 +209,7 @@ async fn journey(tier: Tier) {
     assert_eq!(porter.told(), [format!("join 1 again {all}"), format!("join 2 again {all}")]);
 
     // Opened once more with another network, one that runs gets the doors that it does not have.
-    let mut wider = closed().unwrap();
+    let mut wider = closed();
     let rule = Rule::Host {
         host: "db.example.com".parse().unwrap(),
         ports: BTreeSet::from([5432]),
@@ -240,7 +240,7 @@ async fn journey(tier: Tier) {
 #[tokio::test(flavor = "multi_thread")]
 async fn where_there_is_no_gateway_a_network_is_refused_and_nothing_is_left() {
     let world = world::World::new().await;
-    let refused = world.provider.open(&spec(1, closed())).await.unwrap_err();
+    let refused = world.provider.open(&spec(1, Some(closed()))).await.unwrap_err();
     assert!(matches!(&refused, SandboxError::Unsupported { .. }), "{refused}");
     assert_eq!(
         refused.to_string(),
