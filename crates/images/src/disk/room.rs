@@ -162,9 +162,8 @@ impl Room {
         let needed = share.owed();
         let mut books = self.lock();
         books.close(name);
-        if books.left() < needed {
-            books.space = ground.space()?;
-        }
+        // Looked at anew: a disk that was given back counts as full until then, and the next loan would be small.
+        books.space = ground.space()?;
         if books.left() < needed {
             books.take_back(ground, Whose::Lent, HUNGRY_BYTES);
         }
