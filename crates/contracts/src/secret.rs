@@ -93,6 +93,10 @@ pub enum SecretError {
         "nothing is handed out for this sandbox: it was not granted, or its grant was withdrawn"
     )]
     Revoked,
+    #[error(
+        "the secret `{0}` is for agents that it names, and this run is none of them; set it again without `--agent` to use it here"
+    )]
+    ForAgents(SecretName),
     #[error("the secret source cannot be reached now: {reason}")]
     Busy { reason: String },
 }

@@ -29,7 +29,9 @@ impl Handed {
     /// Those of a run's secrets that are bound to a host, with the places where they may stand.
     fn named(&self, whom: For<'_>, host: &HostName) -> Vec<(SecretName, Vec<ask::Place>)> {
         let described = whom.secrets.iter().filter_map(|name| self.0.describe(name));
-        let bound = described.filter(|secret| secret.binding.allows_host(host));
+        // Runs do not say yet which agent they are of: what is for certain agents is for nobody.
+        let open = described.filter(|secret| secret.binding.agents.is_empty());
+        let bound = open.filter(|secret| secret.binding.allows_host(host));
         bound.map(|it| (it.name, it.binding.places.iter().map(place).collect())).collect()
     }
 
@@ -46,11 +48,16 @@ impl Credentials for Handed {
         whom: For<'a>,
     ) -> BoxFuture<'a, Result<BTreeMap<SecretName, String>, SecretError>> {
         Box::pin(async move {
-            let unknown = whom.secrets.iter().find(|name| self.0.describe(name).is_none());
-            match unknown {
-                Some(name) => Err(SecretError::Unknown(name.clone())),
-                None => self.standing_for(whom),
+            for name in whom.secrets {
+                match self.0.describe(name) {
+                    None => return Err(SecretError::Unknown(name.clone())),
+                    Some(secret) if !secret.binding.agents.is_empty() => {
+                        return Err(SecretError::ForAgents(name.clone()));
+                    }
+                    Some(_) => {}
+                }
             }
+            self.standing_for(whom)
         })
     }
 
@@ -121,5 +128,44 @@ impl Seal for Sealed {
     fn open(&self, context: &str, sealed: &[u8]) -> Result<Vec<u8>, String> {
         let opened = self.0.open(context, sealed).map_err(|error| error.to_string())?;
         Ok(opened.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::time::Timestamp;
+    use secrets::{
+        binding::{Binding, Exposure},
+        keeper::{Entry, Master},
+        randomness::SystemRandomness,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_secret_that_names_agents_is_handed_to_no_run_that_is_not_known_to_be_theirs() {
+        let at = tempfile::tempdir().unwrap();
+        let master = Master::File(at.path().join("master.key"));
+        let keeper = Keeper::open(at.path().join("secrets"), master, SystemRandomness).unwrap();
+        let binding = |agents: &[&str]| Binding {
+            hosts: vec!["api.example.com".parse().unwrap()],
+            places: vec![Place::Basic],
+            agents: agents.iter().map(|agent| agent.parse().unwrap()).collect(),
+            exposure: Exposure::Never,
+        };
+        for (name, agents) in [("OPEN", &[][..]), ("CLOSED", &["fixer"][..])] {
+            let (name, value) = (name.parse().unwrap(), SecretValue::new("12345678".to_owned()));
+            let entry = Entry { name, value, binding: binding(agents), note: String::new() };
+            keeper.set(entry, Timestamp::from_millis(0)).unwrap();
+        }
+        let handed = Handed(keeper);
+        let (owner, host) = (Owner::Person("ann".to_owned()), "api.example.com".parse().unwrap());
+        let (open, closed) = (["OPEN".parse().unwrap()], ["CLOSED".parse().unwrap()]);
+        let whom = |secrets| For { sandbox: SandboxId::from_u128(1), owner: &owner, secrets };
+        assert_eq!(handed.bound(whom(&open), &host).await.unwrap().len(), 1, "the control");
+        assert_eq!(handed.placeholders(whom(&open)).await.unwrap().len(), 1, "the control");
+        assert!(handed.bound(whom(&closed), &host).await.unwrap().is_empty());
+        let refused = handed.placeholders(whom(&closed)).await.unwrap_err();
+        assert!(matches!(refused, SecretError::ForAgents(_)), "{refused}");
     }
 }

@@ -40,11 +40,11 @@ pub(super) struct Set {
     #[arg(long = "query", value_name = "NAME")]
     queries: Vec<String>,
 
-    /// An agent whose runs may use it [default: every agent whose file names it]
+    /// An agent whose runs may use it; there are no agents yet, so nobody else can [default: every run]
     #[arg(long = "agent", value_name = "AGENT")]
     agents: Vec<String>,
 
-    /// Give the value itself to programs that cannot do without: `env` is a variable of one process
+    /// Let programs that cannot do without have the value itself: `env` is a variable of one process. Nothing gives it yet
     #[arg(long, value_name = "HOW")]
     expose: Option<ExposeChoice>,
 
