@@ -29,6 +29,7 @@ mod files;
 mod host;
 mod leftovers;
 mod limits;
+mod network;
 mod privileges;
 mod sights;
 mod stage;

@@ -126,6 +126,17 @@ impl Egress {
         Self(inherited.chain(said.0).collect())
     }
 
+    /// What was given below organisation and platform, under what these two say now. A phase that was closed when it was given stays
+    /// closed: nobody asked for it.
+    #[must_use]
+    pub fn under(&self, above: &Self) -> Self {
+        let both = |(phase, now): (&EgressPhase, &BTreeSet<Rules>)| {
+            let own = self.0.get(phase)?.iter().filter(|rules| rules.layer > LayerKind::Platform);
+            Some((*phase, now.iter().chain(own).cloned().collect()))
+        };
+        Self(above.0.iter().filter_map(both).collect())
+    }
+
     /// A phase that is closed in either stays closed.
     #[must_use]
     pub fn narrow(&self, other: &Self) -> Self {
