@@ -20,10 +20,13 @@ use std::{fmt, net::IpAddr, net::SocketAddr};
 use serde::{Deserialize, Serialize};
 
 /// The longest message, in bytes. A question with a body is the longest.
-pub const FRAME_LIMIT: usize = 2 * 1024 * 1024;
+pub const FRAME_LIMIT: usize = MODEL_BODY_LIMIT + 1024 * 1024;
 
-/// The largest body that the broker may ask to see.
+/// The largest body that the broker may ask to see, but of a model's request.
 pub const BODY_LIMIT: usize = 1024 * 1024;
+
+/// The largest body of a model's request: a long conversation with pictures. It is what providers take.
+pub const MODEL_BODY_LIMIT: usize = 32 * 1024 * 1024;
 
 /// One thing that wanted to leave, numbered by the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -137,6 +140,7 @@ pub struct Request {
     /// `websocket`, when the program asks for it.
     pub upgrade: Option<String>,
     /// Only after [`Answer::NeedBody`].
+    #[serde(with = "whole")]
     pub body: Option<Vec<u8>>,
     pub way: Way,
     pub peer: Option<SocketAddr>,
@@ -355,6 +359,58 @@ pub enum Outcome {
     Broken {
         reason: String,
     },
+}
+
+/// Bytes in one piece: one by one, a large body would take long.
+mod whole {
+    use std::fmt;
+
+    use serde::{
+        Deserialize, Deserializer, Serialize, Serializer,
+        de::{Error, Visitor},
+    };
+
+    struct Whole<B>(B);
+
+    impl Serialize for Whole<&[u8]> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_bytes(self.0)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Whole<Vec<u8>> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_byte_buf(WholeVisitor).map(Self)
+        }
+    }
+
+    struct WholeVisitor;
+
+    impl Visitor<'_> for WholeVisitor {
+        type Value = Vec<u8>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("bytes")
+        }
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+            Ok(bytes.to_vec())
+        }
+    }
+
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    pub(super) fn serialize<S: Serializer>(
+        body: &Option<Vec<u8>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        body.as_deref().map(Whole).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Vec<u8>>, D::Error> {
+        Ok(Option::<Whole<Vec<u8>>>::deserialize(deserializer)?.map(|whole| whole.0))
+    }
 }
 
 impl RefusalCode {

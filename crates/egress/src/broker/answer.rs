@@ -1,12 +1,12 @@
 //! Answers to the gateway: what the rules say, with money and credentials.
 
-use contracts::secret::SecretError;
+use contracts::secret::{SecretError, SecretName};
 use domain::{id::SandboxId, policy::HostName};
 
 use super::{
     Broker,
     credentials::For,
-    ledger::What,
+    ledger::{ExchangeRecord, Record, What},
     member::{Member, Open, lock},
     refusal::About,
     ruling::{Connection, Judged, Permit, Ruling, unknown},
@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     ask::{
-        Answer, Body, Connect, Dialect, Exchange, Grant, Question, Refusal, RefusalCode, Request,
-        Scheme, Secret, Swap, Upgrade, Whose,
+        Answer, Body, Connect, Dialect, Exchange, Grant, Outcome, Question, Refusal, RefusalCode,
+        Report, Request, Scheme, Secret, Swap, Upgrade, Way, Whose,
     },
     model::budget::{Reservation, estimate},
 };
@@ -26,6 +26,11 @@ impl Broker {
         let sandbox = SandboxId::from_u128(whose.0);
         let Some(member) = self.member(sandbox).filter(|member| member.is_present()) else {
             return Answer::Refused(nobody(question));
+        };
+        // Its turn comes before the rules are looked at, which may change while it waits.
+        let _turn = match question {
+            Question::Request(request) if is_large(request) => self.large.acquire().await.ok(),
+            Question::Request(_) | Question::Connect(_) | Question::Name { .. } => None,
         };
         let ruling = member.ruling();
         let answer = match question {
@@ -40,11 +45,39 @@ impl Broker {
         let is_current = self
             .member(sandbox)
             .is_some_and(|now| now.is_present() && now.ruling().generation == ruling.generation);
-        if is_current {
-            return answer;
+        if !is_current {
+            self.take_back(&member, exchange);
+            return Answer::Refused(nobody(question));
         }
-        self.take_back(&member, exchange);
-        Answer::Refused(nobody(question))
+        if let Answer::Refused(refusal) = &answer {
+            self.look(&member, exchange, question).await;
+            if let Question::Name { host } = question {
+                self.refused_name(&member, host, refusal);
+            }
+        }
+        answer
+    }
+
+    /// A name that may not be reached. The gateway has no exchange for it, so it is written down here.
+    fn refused_name(&self, member: &Member, host: &str, refusal: &Refusal) {
+        let report = Report {
+            host: host.to_owned(),
+            port: 0,
+            way: Way::Names,
+            request: None,
+            outcome: Outcome::Refused(refusal.clone()),
+            bytes_up: 0,
+            bytes_down: 0,
+            address: None,
+            millis: 0,
+            first_byte_millis: None,
+            usage: None,
+            peer: None,
+            generation: Some(member.ruling().generation),
+            rule: None,
+        };
+        let exchange = ExchangeRecord::new(&report, None, None);
+        self.record(Some(member), What::Exchange(Box::new(exchange)));
     }
 
     fn take_back(&self, member: &Member, exchange: Exchange) {
@@ -165,6 +198,7 @@ impl Broker {
             if let Some(name) = &call.route.secret {
                 let value = self.settings.credentials.key(name, whom).await;
                 let value = value.map_err(|error| Box::new(no_credential(about, &error)))?;
+                self.write_down(member, ruling, name, request, about)?;
                 let (header, line) = call.provider.key(value.expose());
                 given.set.push((header, Secret(line)));
                 given.scrub.push(Secret(value.expose().to_owned()));
@@ -188,6 +222,7 @@ impl Broker {
             self.find(member, placeholder, request);
         }
         for secret in bound {
+            self.write_down(member, ruling, &secret.name, request, about)?;
             let value = secret.value.expose().to_owned();
             given.scrub.push(Secret(value.clone()));
             given.swaps.push(Swap {
@@ -197,6 +232,33 @@ impl Broker {
             });
         }
         Ok(given)
+    }
+
+    /// That a value is handed out, before it is. What cannot be written down is not done.
+    fn write_down(
+        &self,
+        member: &Member,
+        ruling: &Ruling,
+        name: &SecretName,
+        request: &Request,
+        about: &About<'_>,
+    ) -> Result<(), Box<Refusal>> {
+        let path = request.target.split('?').next().unwrap_or_default();
+        let what = What::Credential {
+            secret: name.to_string(),
+            host: request.host.clone(),
+            port: request.port,
+            method: request.method.clone(),
+            path: path.to_owned(),
+        };
+        let phase = Some(ruling.compiled.phase().as_str());
+        let record = Record::new(self.now(), Some((member.sandbox, &member.owner)), phase, what);
+        self.settings.ledger.write(&record).map_err(|error| {
+            let reason =
+                format!("that `{name}` is used cannot be written down, so it is not: {error}");
+            let remedy = "look at the server's log; requests without a credential go on".to_owned();
+            about.with(RefusalCode::Credential, None, reason, remedy)
+        })
     }
 
     /// A placeholder where it means nothing is worth a look: somebody may be trying to learn the value.
@@ -214,7 +276,7 @@ impl Broker {
         about: &About<'_>,
     ) -> Result<Option<Reservation>, Box<Refusal>> {
         let (Some(wanted), Some(call)) = (&permit.wanted, permit.model()) else { return Ok(None) };
-        let accounts = lock(&member.accounts).clone();
+        let accounts = self.accounts(member);
         let priced = estimate(&self.settings.prices, call.route.provider, wanted);
         let reserved = lock(&self.purses).reserve(&accounts, priced, wanted.body_bytes, self.now());
         reserved.map(Some).map_err(|over| {
@@ -232,7 +294,7 @@ impl Broker {
         rule: &str,
         reservation: Option<Reservation>,
     ) -> Result<Room, Box<Refusal>> {
-        let begun = lock(&member.traffic).begin(&self.settings.allowances, rule);
+        let begun = lock(&member.traffic).begin(&self.standing().allowances, rule);
         match begun {
             Ok(room) => {
                 let open = Open { rule: rule.to_owned(), reservation };
@@ -255,6 +317,13 @@ impl Broker {
             }
         }
     }
+}
+
+/// Bodies above this are judged one after the other.
+const LARGE: usize = 1024 * 1024;
+
+fn is_large(request: &Request) -> bool {
+    request.body.as_ref().is_some_and(|body| body.len() > LARGE)
 }
 
 /// What a request is given.

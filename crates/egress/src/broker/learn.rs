@@ -15,9 +15,16 @@ const MOST: usize = 2_000;
 /// What was seen.
 #[derive(Debug, Default)]
 pub struct Seen {
-    uses: BTreeMap<Use, u64>,
+    uses: BTreeMap<Use, Times>,
     /// How many were not remembered, because there were too many.
     pub forgotten: u64,
+}
+
+/// How often, and by which command last, where that was found.
+#[derive(Debug, Clone, Default)]
+struct Times {
+    times: u64,
+    by: Option<String>,
 }
 
 /// One kind of use.
@@ -55,6 +62,8 @@ pub struct Proposed {
     pub line: String,
     pub times: u64,
     pub need: Need,
+    /// The command that wanted it last, where it was refused and that is known.
+    pub by: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +75,7 @@ pub enum Need {
 }
 
 impl Seen {
-    pub fn add(&mut self, report: &Report) {
+    pub fn add(&mut self, report: &Report, cause: Option<&str>) {
         let became = match &report.outcome {
             Outcome::Done { .. } | Outcome::Broken { .. } => match &report.rule {
                 Some(rule) => Became::Allowed(rule.clone()),
@@ -81,11 +90,33 @@ impl Seen {
             self.forgotten += 1;
             return;
         }
-        *self.uses.entry(seen).or_default() += 1;
+        let times = self.uses.entry(seen).or_default();
+        times.times += 1;
+        if let Some(cause) = cause {
+            times.by = Some(cause.to_owned());
+        }
+    }
+
+    /// What is worth telling of a place that was refused before.
+    pub fn tried(&self, host: &str, port: u16) -> Option<String> {
+        let refused = self.uses.iter().filter(|(seen, _)| {
+            let is_refused = match seen.became {
+                Became::Allowed(_) => false,
+                Became::Missing | Became::Refused(_) => true,
+            };
+            is_refused && seen.host == host && seen.port == port
+        });
+        let (mut times, mut by) = (0, None);
+        for (_, one) in refused {
+            times += one.times;
+            by = one.by.as_deref().or(by);
+        }
+        let by = by.map_or_else(|| "a command that is unknown".to_owned(), |by| format!("`{by}`"));
+        (times > 0).then(|| format!("{host}:{port} was refused {times} times here, last for {by}"))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&Use, u64)> {
-        self.uses.iter().map(|(seen, times)| (seen, *times))
+        self.uses.iter().map(|(seen, times)| (seen, times.times))
     }
 
     /// The rules that were used, and for what was refused the narrowest that would do. `bundle` says whether a request belongs to
@@ -93,12 +124,15 @@ impl Seen {
     pub fn propose(&self, phase: EgressPhase, bundle: impl Fn(&Use) -> Option<Bundle>) -> Proposal {
         let mut used: BTreeMap<String, u64> = BTreeMap::new();
         let mut missing: BTreeMap<String, u64> = BTreeMap::new();
+        let mut by: BTreeMap<String, String> = BTreeMap::new();
+        let last = |seen: &Use| self.uses.get(seen).and_then(|times| times.by.clone());
         let mut hosts: BTreeMap<(String, u16), Vec<(&Use, u64)>> = BTreeMap::new();
         for (seen, times) in self.iter() {
             match &seen.became {
                 Became::Allowed(rule) => *used.entry(written(rule)).or_default() += times,
                 Became::Missing => {
                     if let Some(bundle) = bundle(seen) {
+                        by.extend(last(seen).map(|last| (bundle.to_string(), last)));
                         *missing.entry(bundle.to_string()).or_default() += times;
                     } else {
                         let host = (seen.host.clone(), seen.port);
@@ -111,13 +145,17 @@ impl Seen {
         for ((host, port), uses) in hosts {
             if host.parse::<HostName>().is_ok() && port != 0 {
                 let times = uses.iter().map(|(_, times)| times).sum();
-                missing.insert(host_line(&host, port, &uses), times);
+                let line = host_line(&host, port, &uses);
+                by.extend(uses.iter().filter_map(|(seen, _)| Some((line.clone(), last(seen)?))));
+                missing.insert(line, times);
             }
         }
         let lines = |map: BTreeMap<String, u64>, need: Need| {
-            map.into_iter().map(move |(line, times)| Proposed { line, times, need })
+            map.into_iter().map(move |(line, times)| Proposed { line, times, need, by: None })
         };
-        let rules = lines(used, Need::Used).chain(lines(missing, Need::Refused)).collect();
+        let refused = lines(missing, Need::Refused)
+            .map(|rule| Proposed { by: by.get(&rule.line).cloned(), ..rule });
+        let rules = lines(used, Need::Used).chain(refused).collect();
         Proposal { phase, rules, forgotten: self.forgotten }
     }
 }
@@ -215,10 +253,13 @@ impl Proposal {
             return text;
         }
         text.push_str("    allow:\n");
-        for Proposed { line, times, need } in &self.rules {
-            let note = match need {
-                Need::Used => format!("used {times}×"),
-                Need::Refused => format!("refused {times}×: allow it only if it is meant"),
+        for Proposed { line, times, need, by } in &self.rules {
+            let note = match (need, by) {
+                (Need::Used, _) => format!("used {times}×"),
+                (Need::Refused, None) => format!("refused {times}×: allow it only if it is meant"),
+                (Need::Refused, Some(by)) => {
+                    format!("refused {times}×, last for `{by}`: allow it only if it is meant")
+                }
             };
             // Writing to a string cannot fail.
             let _ = writeln!(text, "      - {line}   # {note}");

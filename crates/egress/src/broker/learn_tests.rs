@@ -42,29 +42,35 @@ fn the_proposal_is_what_was_used_and_the_narrowest_of_what_was_refused() {
     let mut seen = Seen::default();
     let missing = Err(RefusalCode::NotAllowed);
     for path in ["/a", "/b"] {
-        seen.add(&report("github.com", 443, Some(("GET", path)), Ok("github")));
+        seen.add(&report("github.com", 443, Some(("GET", path)), Ok("github")), None);
     }
-    seen.add(&report(
-        "api.example.com",
-        443,
-        Some(("GET", "/v1")),
-        Ok("api.example.com:443 GET|POST /v1/**"),
-    ));
-    seen.add(&report(
-        "docs.example.com",
-        443,
-        Some(("GET", "/")),
-        Ok("*.example.com:443 GET|HEAD|OPTIONS /**"),
-    ));
-    seen.add(&report("db.example.com", 5432, None, Ok("db.example.com:5432 opaque")));
-    seen.add(&report("npm.example.com", 443, Some(("GET", "/x")), missing));
+    seen.add(
+        &report(
+            "api.example.com",
+            443,
+            Some(("GET", "/v1")),
+            Ok("api.example.com:443 GET|POST /v1/**"),
+        ),
+        None,
+    );
+    seen.add(
+        &report(
+            "docs.example.com",
+            443,
+            Some(("GET", "/")),
+            Ok("*.example.com:443 GET|HEAD|OPTIONS /**"),
+        ),
+        None,
+    );
+    seen.add(&report("db.example.com", 5432, None, Ok("db.example.com:5432 opaque")), None);
+    seen.add(&report("npm.example.com", 443, Some(("GET", "/x")), missing), None);
     for path in ["/api/a/1", "/api/b/2", "/api/c", "/api/d", "/api/e"] {
-        seen.add(&report("x.example.com", 443, Some(("POST", path)), missing));
+        seen.add(&report("x.example.com", 443, Some(("POST", path)), missing), None);
     }
-    seen.add(&report("y.example.com", 8443, Some(("GET", "/only%20one")), missing));
-    seen.add(&report("z.example.com", 443, None, missing));
-    seen.add(&report("evil.example.com", 443, None, Err(RefusalCode::Forbidden)));
-    seen.add(&report("10.0.0.1", 443, None, missing));
+    seen.add(&report("y.example.com", 8443, Some(("GET", "/only%20one")), missing), None);
+    seen.add(&report("z.example.com", 443, None, missing), None);
+    seen.add(&report("evil.example.com", 443, None, Err(RefusalCode::Forbidden)), None);
+    seen.add(&report("10.0.0.1", 443, None, missing), None);
     let bundle =
         |seen: &Use| (seen.host == "npm.example.com").then(|| "registry:npm".parse().unwrap());
     insta::assert_snapshot!(seen.propose(EgressPhase::Implement, bundle).to_yaml(), @r#"
@@ -87,7 +93,10 @@ fn what_an_attacker_makes_up_fills_nothing() {
     let mut seen = Seen::default();
     for number in 0..5_000 {
         let path = format!("/{number}");
-        seen.add(&report("x.example.com", 443, Some(("GET", &path)), Err(RefusalCode::NotAllowed)));
+        seen.add(
+            &report("x.example.com", 443, Some(("GET", &path)), Err(RefusalCode::NotAllowed)),
+            None,
+        );
     }
     assert_eq!((seen.uses.len(), seen.forgotten), (MOST, 3_000));
 }

@@ -4,9 +4,9 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::Write as _,
+    io::{self, Write as _},
     os::unix::fs::OpenOptionsExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
@@ -16,10 +16,15 @@ use serde::Serialize;
 
 use crate::ask::{Outcome, Refusal, Report, Way};
 
-/// Where records go. Writing may not fail for the caller: what cannot be written raises an alarm elsewhere.
+/// Where records go. It never waits. What cannot be written raises an alarm elsewhere; only a credential is not handed out then.
 pub trait Ledger: Send + Sync + 'static {
-    fn write(&self, record: &Record);
+    fn write(&self, record: &Record) -> Result<(), NotWritten>;
 }
+
+/// Why a record is not where it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotWritten(pub String);
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Record {
@@ -37,6 +42,14 @@ pub struct Record {
 pub enum What {
     /// One exchange, at its end.
     Exchange(Box<ExchangeRecord>),
+    /// The value of a secret was handed to the gateway, for one request.
+    Credential {
+        secret: String,
+        host: String,
+        port: u16,
+        method: String,
+        path: String,
+    },
     /// Something that a person should look at.
     Finding {
         what: &'static str,
@@ -78,6 +91,8 @@ pub struct ExchangeRecord {
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cost_micros: Option<u64>,
+    /// The command inside that wanted it, where it was refused and could be found. It is what a program says of itself.
+    pub cause: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,7 +117,7 @@ impl Record {
 }
 
 impl ExchangeRecord {
-    pub fn new(report: &Report, cost: Option<Money>) -> Self {
+    pub fn new(report: &Report, cost: Option<Money>, cause: Option<String>) -> Self {
         let (method, path) = report.request.clone().unzip();
         let (outcome, status, refusal, broken) = match &report.outcome {
             Outcome::Done { status } => ("done", *status, None, None),
@@ -132,6 +147,7 @@ impl ExchangeRecord {
                 .map(|it| it.input_tokens + it.cache_read_tokens + it.cache_write_tokens),
             output_tokens: usage.map(|usage| usage.output_tokens),
             cost_micros: cost.map(Money::as_micros),
+            cause,
         }
     }
 }
@@ -168,36 +184,96 @@ impl MemoryLedger {
 }
 
 impl Ledger for MemoryLedger {
-    fn write(&self, record: &Record) {
+    fn write(&self, record: &Record) -> Result<(), NotWritten> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+        Ok(())
     }
 }
 
-/// A file to which lines of JSON are added, and from which nothing is taken.
+/// How long a file of records becomes, and how many that are full are kept beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rotation {
+    pub bytes: u64,
+    pub kept: u32,
+}
+
+impl Default for Rotation {
+    fn default() -> Self {
+        Self { bytes: 64 * 1024 * 1024, kept: 4 }
+    }
+}
+
+/// A file to which lines of JSON are added. One that is full is put aside as `NAME.1`, and the oldest goes.
 #[derive(Debug)]
-pub struct FileLedger(Mutex<File>);
+pub struct FileLedger {
+    path: PathBuf,
+    rotation: Rotation,
+    open: Mutex<Lines>,
+}
+
+#[derive(Debug)]
+struct Lines {
+    file: File,
+    bytes: u64,
+}
 
 impl FileLedger {
-    pub fn open(path: &Path) -> std::io::Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        Ok(Self(Mutex::new(file)))
+    pub fn open(path: &Path, rotation: Rotation) -> io::Result<Self> {
+        let open = Mutex::new(Lines::open(path)?);
+        Ok(Self { path: path.to_owned(), rotation, open })
     }
+
+    /// The files that there may be, the newest first.
+    pub fn files(path: &Path, rotation: Rotation) -> Vec<PathBuf> {
+        let aside = (1..=rotation.kept).map(|number| aside(path, number));
+        std::iter::once(path.to_owned()).chain(aside).collect()
+    }
+
+    fn put_aside(&self) -> io::Result<Lines> {
+        for number in (1..self.rotation.kept).rev() {
+            match std::fs::rename(aside(&self.path, number), aside(&self.path, number + 1)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        std::fs::rename(&self.path, aside(&self.path, 1))?;
+        Lines::open(&self.path)
+    }
+}
+
+impl Lines {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        let bytes = file.metadata()?.len();
+        Ok(Self { file, bytes })
+    }
+}
+
+fn aside(path: &Path, number: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
 }
 
 impl Ledger for FileLedger {
-    fn write(&self, record: &Record) {
-        let line = match serde_json::to_string(record) {
-            Ok(line) => line + "\n",
-            Err(error) => {
-                tracing::error!(%error, "a record of the way out cannot be written as JSON");
-                return;
-            }
-        };
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // One call for one line: lines of two writers do not mix.
-        if let Err(error) = file.write_all(line.as_bytes()) {
+    fn write(&self, record: &Record) -> Result<(), NotWritten> {
+        let told = |error: &dyn std::error::Error| {
             tracing::error!(%error, "a record of the way out cannot be written");
+            NotWritten(error.to_string())
+        };
+        let line = serde_json::to_string(record).map_err(|error| told(&error))? + "\n";
+        let mut lines = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.bytes >= self.rotation.bytes {
+            match self.put_aside() {
+                Ok(fresh) => *lines = fresh,
+                // It grows on; nothing that happened is left out for it.
+                Err(error) => drop(told(&error)),
+            }
         }
+        // One call for one line: lines of two writers do not mix.
+        lines.file.write_all(line.as_bytes()).map_err(|error| told(&error))?;
+        lines.bytes += line.len() as u64;
+        Ok(())
     }
 }
 
@@ -233,13 +309,37 @@ mod tests {
         };
         let owner = Owner::Person("ada".to_owned());
         let whose = Some((SandboxId::from_u128(7), &owner));
-        let what = What::Exchange(Box::new(ExchangeRecord::new(&report, None)));
+        let what = What::Exchange(Box::new(ExchangeRecord::new(
+            &report,
+            None,
+            Some("curl -s".to_owned()),
+        )));
         let record = Record::new(Timestamp::from_millis(5), whose, Some("implement"), what);
         for _ in 0..2 {
-            FileLedger::open(&path).unwrap().write(&record);
+            FileLedger::open(&path, Rotation::default()).unwrap().write(&record).unwrap();
         }
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 2);
-        insta::assert_snapshot!(text.lines().next().unwrap(), @r#"{"at":5,"sandbox":"s_00000000000000000000000007","owner":"ada","phase":"implement","kind":"exchange","host":"a.example.com","port":443,"way":"connect","method":"GET","path":"/x","outcome":"refused","status":null,"refusal":{"status":403,"code":"not_allowed","rule":null,"reason":"no\nrule"},"broken":null,"rule":null,"generation":4,"address":null,"bytes_up":1,"bytes_down":2,"millis":3,"first_byte_millis":null,"model":null,"input_tokens":null,"output_tokens":null,"cost_micros":null}"#);
+        insta::assert_snapshot!(text.lines().next().unwrap(), @r#"{"at":5,"sandbox":"s_00000000000000000000000007","owner":"ada","phase":"implement","kind":"exchange","host":"a.example.com","port":443,"way":"connect","method":"GET","path":"/x","outcome":"refused","status":null,"refusal":{"status":403,"code":"not_allowed","rule":null,"reason":"no\nrule"},"broken":null,"rule":null,"generation":4,"address":null,"bytes_up":1,"bytes_down":2,"millis":3,"first_byte_millis":null,"model":null,"input_tokens":null,"output_tokens":null,"cost_micros":null,"cause":"curl -s"}"#);
+    }
+
+    #[test]
+    fn a_full_file_is_put_aside_and_the_oldest_goes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.jsonl");
+        let rotation = Rotation { bytes: 200, kept: 2 };
+        let ledger = FileLedger::open(&path, rotation).unwrap();
+        for generation in 0..20 {
+            let what = What::Joined { generation };
+            ledger.write(&Record::new(Timestamp::from_millis(5), None, None, what)).unwrap();
+        }
+        let files = FileLedger::files(&path, rotation);
+        assert_eq!(files.len(), 3);
+        let texts: Vec<String> =
+            files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        assert!(texts.iter().all(|text| text.len() <= 300 && text.ends_with("}\n")), "{texts:?}");
+        let newest_first: Vec<&String> = texts.iter().collect();
+        assert!(newest_first[0].contains("\"generation\":19"), "{texts:?}");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3, "no more than that");
     }
 }

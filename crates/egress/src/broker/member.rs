@@ -8,10 +8,10 @@ use std::{
     },
 };
 
-use contracts::sandbox::Owner;
+use contracts::{egress::Network, sandbox::Owner};
 use domain::id::SandboxId;
 
-use super::{learn::Seen, ruling::Ruling, traffic::Traffic};
+use super::{cause::Looks, learn::Seen, ruling::Ruling, standing::Payers, traffic::Traffic};
 use crate::{
     ask::{Authority, Exchange},
     model::budget::{Account, Reservation},
@@ -24,10 +24,16 @@ pub(super) struct Member {
     pub(super) authority: Authority,
     /// Whether it has doors. One that has left is known until it is forgotten: its reports may still come.
     is_present: AtomicBool,
+    /// As it was given to the sandbox.
+    given: Mutex<Network>,
     ruling: RwLock<Arc<Ruling>>,
     pub(super) traffic: Mutex<Traffic>,
     pub(super) seen: Mutex<Seen>,
-    pub(super) accounts: Mutex<Vec<Account>>,
+    /// `None`: those that hold for every sandbox.
+    pub(super) accounts: Mutex<Option<Vec<Account>>>,
+    pub(super) looks: Mutex<Looks>,
+    /// Which command wanted what was refused, until that is written down. `None`: it was looked for.
+    pub(super) causes: Mutex<HashMap<Exchange, Option<String>>>,
     /// What is to be settled when the exchange ends.
     pub(super) open: Mutex<HashMap<Exchange, Open>>,
 }
@@ -41,19 +47,22 @@ pub(super) struct Open {
 impl Member {
     pub(super) fn new(
         sandbox: SandboxId,
+        given: Network,
         ruling: Ruling,
         authority: Authority,
-        accounts: Vec<Account>,
     ) -> Self {
         Self {
             sandbox,
-            owner: ruling.network.owner.clone(),
+            owner: given.owner.clone(),
             authority,
             is_present: AtomicBool::new(true),
+            given: Mutex::new(given),
             ruling: RwLock::new(Arc::new(ruling)),
             traffic: Mutex::default(),
             seen: Mutex::default(),
-            accounts: Mutex::new(accounts),
+            accounts: Mutex::default(),
+            looks: Mutex::default(),
+            causes: Mutex::default(),
             open: Mutex::default(),
         }
     }
@@ -71,9 +80,24 @@ impl Member {
         Arc::clone(&self.ruling.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    pub(super) fn given(&self) -> Network {
+        lock(&self.given).clone()
+    }
+
     /// All at once: a question is answered by the old rules or by the new ones, never by some of each.
-    pub(super) fn replace(&self, ruling: Ruling) {
+    pub(super) fn replace(&self, given: Option<Network>, ruling: Ruling) {
+        if let Some(given) = given {
+            *lock(&self.given) = given;
+        }
         *self.ruling.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ruling);
+    }
+
+    pub(super) fn payers(&self) -> Payers {
+        let (task, person) = match &self.owner {
+            Owner::Task(task) => (task.to_string(), None),
+            Owner::Person(name) => (self.sandbox.to_string(), Some(name.clone())),
+        };
+        Payers { task, agent: None, person }
     }
 }
 

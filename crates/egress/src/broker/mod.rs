@@ -14,7 +14,9 @@
 //! | [`ruling`] | what the rules of one sandbox say about one request |
 //! | [`refusal`] | the sentences, and what a person can do |
 //! | [`explain`], [`learn`] | for people |
+//! | [`standing`] | what holds for every sandbox, until the server's files change |
 //! | [`credentials`] | where values come from |
+//! | [`cause`] | which command wanted it |
 //! | [`traffic`] | requests and bytes |
 //! | [`ledger`] | the log |
 //! | [`kept`] | what a restarted server knows again |
@@ -23,6 +25,7 @@
 //! that was asked before. Each report becomes one record.
 
 mod answer;
+pub mod cause;
 pub mod compiled;
 pub mod credentials;
 pub mod explain;
@@ -34,6 +37,7 @@ pub mod refusal;
 mod road;
 pub mod ruling;
 mod serve;
+pub mod standing;
 pub mod traffic;
 
 use std::{
@@ -44,28 +48,23 @@ use std::{
 };
 
 use contracts::egress::Network;
-use domain::{
-    id::SandboxId,
-    money::Money,
-    policy::{BudgetScope, Bundle},
-    time::Timestamp,
-};
+use domain::{id::SandboxId, money::Money, policy::Bundle, time::Timestamp};
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use self::{
+    cause::Causes,
     credentials::{Credentials, Seal},
     explain::Explanation,
     kept::Kept,
     learn::{Proposal, Use},
     ledger::{ExchangeRecord, Ledger, Record, What},
     member::{Member, lock},
-    ruling::Ruling,
-    traffic::Allowances,
+    standing::Standing,
 };
 use crate::{
-    ask::{Exchange, Report, Whose},
-    bundles::{Known, place::PlaceError, registries::RegistryHosts},
+    ask::{Exchange, Outcome, Report, Whose},
+    bundles::place::PlaceError,
     gateway::link::GatewayLink,
     model::{
         budget::{Account, Purses, Spent},
@@ -84,30 +83,29 @@ mod tests;
 pub struct Settings {
     /// Below the server's data; networks and sums are kept here.
     pub directory: PathBuf,
-    pub known: Known,
-    /// The registries of this host, for sandboxes whose image says nothing else.
-    pub registries: RegistryHosts,
+    /// Until [`Broker::reload`].
+    pub standing: Standing,
     pub prices: Prices,
-    /// Money for one task that has no account of its own.
-    pub task_budget: Option<Money>,
-    pub allowances: Allowances,
     /// What everybody believes, for the bundles inside.
     pub roots: Roots,
     pub credentials: Arc<dyn Credentials>,
     pub seal: Arc<dyn Seal>,
     pub ledger: Arc<dyn Ledger>,
+    pub causes: Arc<dyn Causes>,
     pub now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
 /// Decides for all sandboxes of a server.
 pub struct Broker {
     settings: Settings,
-    known: Mutex<Arc<Known>>,
-    registries: Mutex<Arc<RegistryHosts>>,
+    standing: Mutex<Arc<Standing>>,
     kept: Kept,
     members: Mutex<HashMap<SandboxId, Arc<Member>>>,
     purses: Mutex<Purses>,
     link: Mutex<Option<GatewayLink>>,
+    looking: Arc<Semaphore>,
+    /// Large bodies are judged one after the other: each is many times as large in memory.
+    large: Semaphore,
     /// Whether a gateway serves now.
     serving: watch::Sender<bool>,
 }
@@ -130,18 +128,17 @@ pub enum BrokerError {
 pub type SeenUse = (Use, u64);
 
 impl Broker {
-    pub fn open(mut settings: Settings) -> Result<Self, BrokerError> {
+    pub fn open(settings: Settings) -> Result<Self, BrokerError> {
         let kept = Kept::open(settings.directory.clone()).map_err(BrokerError::Directory)?;
         let purses = read_spent(&settings.directory)?;
-        let known = std::mem::replace(&mut settings.known, nothing_known());
-        let registries = std::mem::take(&mut settings.registries);
         Ok(Self {
-            known: Mutex::new(Arc::new(known)),
-            registries: Mutex::new(Arc::new(registries)),
+            standing: Mutex::new(Arc::new(settings.standing.clone())),
             kept,
             members: Mutex::default(),
             purses: Mutex::new(purses),
             link: Mutex::new(None),
+            looking: Arc::new(Semaphore::new(cause::LOOKS_AT_ONCE)),
+            large: Semaphore::new(1),
             serving: watch::Sender::new(false),
             settings,
         })
@@ -165,10 +162,8 @@ impl Broker {
         self.member(sandbox).ok_or(BrokerError::NotJoined(sandbox))
     }
 
-    fn ruling(&self, network: Network, generation: u64) -> Ruling {
-        let known = Arc::clone(&lock(&self.known));
-        let registries = Arc::clone(&lock(&self.registries));
-        Ruling::new(network, &known, &registries, generation)
+    fn standing(&self) -> Arc<Standing> {
+        Arc::clone(&lock(&self.standing))
     }
 
     /// Which rule decides about a request, and why.
@@ -178,7 +173,12 @@ impl Broker {
         method: &str,
         url: &str,
     ) -> Result<Explanation, BrokerError> {
-        Ok(self.joined(sandbox)?.ruling().explain(method, url)?)
+        let member = self.joined(sandbox)?;
+        let mut explanation = member.ruling().explain(method, url)?;
+        let request = explain::request(method, url)?;
+        let tried = lock(&member.seen).tried(&request.host, request.port);
+        explanation.notes.extend(tried);
+        Ok(explanation)
     }
 
     /// What the sandbox did and tried since it joined.
@@ -207,7 +207,8 @@ impl Broker {
         let member = self.joined(sandbox)?;
         let generation = member.ruling().generation + 1;
         self.remember(&member, &network, generation)?;
-        member.replace(self.ruling(network, generation));
+        let ruling = self.standing().ruling(&network, generation);
+        member.replace(Some(network), ruling);
         self.announce(&member, generation).await;
         Ok(generation)
     }
@@ -219,22 +220,27 @@ impl Broker {
         self.record(member.as_deref(), What::Alarm { reason });
     }
 
-    /// Providers, hosts and registries are others from now on, for every sandbox.
-    pub async fn reload(&self, known: Known, registries: RegistryHosts) {
-        *lock(&self.known) = Arc::new(known);
-        *lock(&self.registries) = Arc::new(registries);
+    /// What holds for every sandbox is something else from now on. Tunnels that it no longer allows are closed. Gives how many sandboxes
+    /// that concerns.
+    pub async fn reload(&self, standing: Standing) -> usize {
+        let standing = Arc::new(standing);
+        *lock(&self.standing) = Arc::clone(&standing);
         let members: Vec<Arc<Member>> = lock(&self.members).values().cloned().collect();
+        let mut present = 0;
         for member in members {
-            let old = member.ruling();
-            let generation = old.generation + 1;
-            member.replace(self.ruling(old.network.clone(), generation));
-            self.announce(&member, generation).await;
+            let generation = member.ruling().generation + 1;
+            member.replace(None, standing.ruling(&member.given(), generation));
+            if member.is_present() {
+                present += 1;
+                self.announce(&member, generation).await;
+            }
         }
+        present
     }
 
-    /// The limits that a sandbox's requests count against from now on.
+    /// The limits that a sandbox's requests count against from now on, instead of those that hold for every sandbox.
     pub fn budget(&self, sandbox: SandboxId, accounts: Vec<Account>) -> Result<(), BrokerError> {
-        *lock(&self.joined(sandbox)?.accounts) = accounts;
+        *lock(&self.joined(sandbox)?.accounts) = Some(accounts);
         Ok(())
     }
 
@@ -268,46 +274,56 @@ impl Broker {
         Ok(self.kept.write(member.sandbox, &remembered, self.settings.seal.as_ref())?)
     }
 
-    fn accounts(&self, network: &Network) -> Vec<Account> {
-        let limit = self.settings.task_budget;
-        let account = |limit| Account {
-            scope: BudgetScope::Task,
-            whose: network.owner.to_string(),
-            period: None,
-            limit,
-        };
-        limit.map(account).into_iter().collect()
+    fn accounts(&self, member: &Member) -> Vec<Account> {
+        let own = lock(&member.accounts).clone();
+        own.unwrap_or_else(|| self.standing().money.accounts(&member.payers()))
+    }
+
+    /// Whether the command behind it is still to be looked for: the gateway refused it by itself, so nobody was asked before.
+    fn wants_a_look(
+        &self,
+        whose: Whose,
+        exchange: Exchange,
+        report: &Report,
+    ) -> Option<Arc<Member>> {
+        let Outcome::Refused(_) = report.outcome else { return None };
+        let member = self.member(SandboxId::from_u128(whose.0))?;
+        let is_known = lock(&member.causes).contains_key(&exchange);
+        (!is_known && report.peer.is_some()).then_some(member)
     }
 
     /// How an exchange went, once.
     fn ended(&self, whose: Whose, exchange: Exchange, report: &Report) {
         let sandbox = SandboxId::from_u128(whose.0);
         let Some(member) = self.member(sandbox) else {
-            let what = What::Exchange(Box::new(ExchangeRecord::new(report, None)));
+            let what = What::Exchange(Box::new(ExchangeRecord::new(report, None, None)));
             let mut record = Record::new(self.now(), None, None, what);
             record.sandbox = Some(sandbox.to_string());
-            self.settings.ledger.write(&record);
+            self.write(&record);
             return;
         };
         let open = lock(&member.open).remove(&exchange);
+        let cause = lock(&member.causes).remove(&exchange).flatten();
         let (rule, reservation) = match open {
             Some(open) => (Some(open.rule), open.reservation),
             None => (None, None),
         };
         lock(&member.traffic).end(rule.as_deref(), report.bytes_up, report.bytes_down);
-        lock(&member.seen).add(report);
+        lock(&member.seen).add(report, cause.as_deref());
         let cost = reservation.map(|reservation| {
             let mut purses = lock(&self.purses);
             let cost = purses.settle(reservation, report.usage.as_ref(), report.bytes_down);
             keep_spent(&self.settings.directory, &purses.kept());
             cost
         });
-        self.record(Some(&member), What::Exchange(Box::new(ExchangeRecord::new(report, cost))));
+        let exchange = ExchangeRecord::new(report, cost, cause);
+        self.record(Some(&member), What::Exchange(Box::new(exchange)));
     }
 
     /// Nobody will tell how these went: they cost what was set aside.
     fn abandon(&self, member: &Member) {
         let open: Vec<member::Open> = lock(&member.open).drain().map(|(_, open)| open).collect();
+        lock(&member.causes).clear();
         let mut purses = lock(&self.purses);
         let mut is_changed = false;
         for reservation in open.into_iter().filter_map(|open| open.reservation) {
@@ -322,20 +338,17 @@ impl Broker {
     fn record(&self, member: Option<&Member>, what: What) {
         let whose = member.map(|member| (member.sandbox, &member.owner));
         let phase = member.map(|member| member.ruling().compiled.phase().as_str());
-        self.settings.ledger.write(&Record::new(self.now(), whose, phase, what));
+        self.write(&Record::new(self.now(), whose, phase, what));
+    }
+
+    /// Whoever keeps the records says so where one is missing; what happened has happened.
+    fn write(&self, record: &Record) {
+        let _ = self.settings.ledger.write(record);
     }
 }
 
 const fn whose(sandbox: SandboxId) -> Whose {
     Whose(sandbox.as_u128())
-}
-
-fn nothing_known() -> Known {
-    Known {
-        models: crate::bundles::model::Models::default(),
-        githubs: Vec::new(),
-        clouds: std::collections::BTreeMap::new(),
-    }
 }
 
 const SPENT: &str = "spent.json";

@@ -42,7 +42,7 @@ impl Road for Broker {
             let what = What::Forgotten;
             let mut record = super::Record::new(self.now(), None, None, what);
             record.sandbox = Some(sandbox.to_string());
-            self.settings.ledger.write(&record);
+            self.write(&record);
             Ok(())
         })
     }
@@ -73,16 +73,23 @@ impl Broker {
         let variables = placeholders.into_iter().map(|(name, value)| (name.to_string(), value));
         inside.variables.extend(variables);
 
-        let accounts = self.accounts(&network);
-        let ruling = self.ruling(network, generation);
-        let member = Arc::new(Member::new(sandbox, ruling, authority.clone(), accounts));
+        let standing = self.standing();
+        let ruling = standing.ruling(&network, generation);
+        let member = Arc::new(Member::new(sandbox, network, ruling, authority.clone()));
         let former = lock(&self.members).insert(sandbox, Arc::clone(&member));
+        // What came to hold meanwhile was said to those who had joined, and this one had not.
+        let now = self.standing();
+        if !Arc::ptr_eq(&standing, &now) {
+            member.replace(None, now.ruling(&member.given(), generation));
+        }
         // One that has left has nothing open.
         let is_renewed = former.as_ref().is_some_and(|former| former.leave());
         if let Some(former) = former {
             *lock(&member.accounts) = std::mem::take(&mut *lock(&former.accounts));
             *lock(&member.traffic) = std::mem::take(&mut *lock(&former.traffic));
             *lock(&member.seen) = std::mem::take(&mut *lock(&former.seen));
+            *lock(&member.looks) = std::mem::take(&mut *lock(&former.looks));
+            *lock(&member.causes) = std::mem::take(&mut *lock(&former.causes));
             *lock(&member.open) = std::mem::take(&mut *lock(&former.open));
         }
         let doors = doors.into_iter().map(|door| (number(door.kind), door.socket)).collect();
@@ -105,7 +112,9 @@ impl Broker {
         network: Option<&Network>,
         before: Option<Remembered>,
     ) -> Result<Remembered, EgressError> {
-        let generation = before.as_ref().map_or(0, |before| before.generation) + 1;
+        // What holds for every sandbox may have changed often since it was written down.
+        let current = self.member(sandbox).map_or(0, |member| member.ruling().generation);
+        let generation = before.as_ref().map_or(0, |before| before.generation).max(current) + 1;
         match (network, before) {
             (None, None) => Err(EgressError::Unknown(sandbox)),
             (None, Some(before)) => Ok(Remembered { generation, ..before }),

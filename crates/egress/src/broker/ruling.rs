@@ -15,7 +15,9 @@ use super::{
     refusal::{About, refusal},
 };
 use crate::{
-    ask::{BODY_LIMIT, Body, Dial, Refusal, RefusalCode, Request, Scheme, Upgrade},
+    ask::{
+        BODY_LIMIT, Body, Dial, MODEL_BODY_LIMIT, Refusal, RefusalCode, Request, Scheme, Upgrade,
+    },
     bundles::{
         Asked, Belonging, Known, Table,
         git::{GitRequest, GitService, GitStep},
@@ -239,7 +241,7 @@ impl Ruling {
         };
         let wanted = match (call.operation.costs, &request.body) {
             (None, _) => None,
-            (Some(_), None) => return Ok(Judged::NeedBody { most: BODY_LIMIT as u64 }),
+            (Some(_), None) => return Ok(Judged::NeedBody { most: MODEL_BODY_LIMIT as u64 }),
             (Some(costs), Some(bytes)) => Some(wanted(&about, call, costs, bytes)?),
         };
         permit = Permit { scheme, target: Some(target), dial, wanted, ..permit };

@@ -107,7 +107,16 @@ impl Broker {
                 self.serving.send_replace(true);
                 tracing::info!("the gateway serves");
             }
-            ToBroker::Ended { exchange, whose, report } => self.ended(whose, exchange, &report),
+            ToBroker::Ended { exchange, whose, report } => {
+                let Some(member) = self.wants_a_look(whose, exchange, &report) else {
+                    return self.ended(whose, exchange, &report);
+                };
+                let broker = Arc::clone(self);
+                tracker.spawn(async move {
+                    broker.look_for(&member, exchange, report.peer, report.way).await;
+                    broker.ended(whose, exchange, &report);
+                });
+            }
             ToBroker::Ask { exchange, whose, question } => {
                 let (broker, link) = (Arc::clone(self), link.clone());
                 tracker.spawn(async move {

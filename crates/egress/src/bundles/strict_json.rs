@@ -1,31 +1,45 @@
 //! JSON that everybody reads in the same way: one value, and no key twice.
 //!
 //! Of two equal keys one reader takes the first and another the last, and a request is judged by one and obeyed by the other.
+//! A value takes many times the memory of its text when it is made of many small ones, so there is a limit to how many there are.
 
-use std::fmt;
+use std::{cell::Cell, fmt};
 
 use serde::{
-    Deserialize, Deserializer,
-    de::{self, MapAccess, SeqAccess, Visitor},
+    Deserializer,
+    de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Number, Value};
 
+/// The most values in one, at any depth. A conversation has some thousands.
+const MOST: u32 = 250_000;
+
 /// Reads one value, strictly.
 pub fn read(bytes: &[u8]) -> Result<Value, serde_json::Error> {
-    serde_json::from_slice::<Strict>(bytes).map(|strict| strict.0)
+    let left = Cell::new(MOST);
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = Strict(&left).deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
 }
 
-struct Strict(Value);
+/// How many values may still come.
+#[derive(Clone, Copy)]
+struct Strict<'a>(&'a Cell<u32>);
 
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let Some(left) = self.0.get().checked_sub(1) else {
+            return Err(de::Error::custom("it has more values than are looked at"));
+        };
+        self.0.set(left);
+        deserializer.deserialize_any(self)
     }
 }
 
-struct StrictVisitor;
-
-impl<'de> Visitor<'de> for StrictVisitor {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,7 +76,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(self)? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -71,7 +85,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let Strict(value) = entries.next_value()?;
+            let value = entries.next_value_seed(self)?;
             if map.contains_key(&key) {
                 return Err(de::Error::custom("a key stands twice in one object"));
             }
@@ -105,6 +119,14 @@ mod tests {
         }
         let deep = "[".repeat(100_000);
         assert!(read(deep.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_large_text_is_read_and_very_many_small_values_are_not() {
+        let text = json!({ "image": "x".repeat(8 << 20) }).to_string();
+        assert!(read(text.as_bytes()).is_ok());
+        let many = format!("[{}1]", "1,".repeat(1 << 20));
+        assert!(read(many.as_bytes()).unwrap_err().to_string().contains("more values"));
     }
 
     proptest! {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::{
     io::{AsyncRead, AsyncWrite},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 
@@ -18,10 +19,11 @@ use super::{
 };
 use crate::{
     ask::{
-        Answer, BODY_LIMIT, Grant, Question, Refusal, RefusalCode, Request, SHOWN_HEADERS, Scheme,
-        Upgrade,
+        Answer, Grant, MODEL_BODY_LIMIT, Question, Refusal, RefusalCode, Request, SHOWN_HEADERS,
+        Scheme, Upgrade,
     },
     git,
+    model::refused,
     wire::{
         head::{Expectation, Persistence, RequestHead, RequestTarget},
         target::{Authority, PathAndQuery},
@@ -47,7 +49,30 @@ pub(super) struct Errand<'a, S> {
     pub(super) body: BodyReader,
     /// The whole body, if the broker wanted to see it.
     pub(super) held: Option<Vec<u8>>,
+    /// For as long as it is held.
+    room: Room,
     pub(super) open: Open,
+}
+
+/// A sandbox's share of memory for bodies that are held, in pieces of [`PIECE`].
+#[derive(Debug, Default)]
+struct Room(Option<OwnedSemaphorePermit>);
+
+const PIECE: usize = 1024;
+
+impl Room {
+    /// Whether there is room for as many bytes altogether.
+    fn hold(&mut self, bytes: usize, share: &Arc<Semaphore>) -> bool {
+        let held = self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = bytes.div_ceil(PIECE).saturating_sub(held);
+        let more = u32::try_from(more).unwrap_or(u32::MAX);
+        let Ok(permit) = Arc::clone(share).try_acquire_many_owned(more) else { return false };
+        match &mut self.0 {
+            Some(before) => before.merge(permit),
+            None => self.0 = Some(permit),
+        }
+        true
+    }
 }
 
 /// Carries one request whose head was read.
@@ -124,7 +149,7 @@ fn errand<'a, S>(
     };
     open.set_request(head.verb.as_str(), path.written_path());
     let body = BodyReader::of_request(head.body);
-    Ok(Errand { talk, asked, head, path, body, held: None, open })
+    Ok(Errand { talk, asked, head, path, body, held: None, room: Room::default(), open })
 }
 
 /// Answers with a refusal and gives the connection up, because where the next request begins is unknown.
@@ -197,7 +222,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Errand<'_, S> {
     }
 
     async fn read_whole(&mut self, most: u64) -> Result<Vec<u8>, Box<Refusal>> {
-        let most = usize::try_from(most).unwrap_or(usize::MAX).min(BODY_LIMIT);
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(MODEL_BODY_LIMIT);
         let large = (413, RefusalCode::Limit);
         let too_large = format!("the body is larger than the {most} bytes that can be judged");
         self.invite().await;
@@ -210,6 +235,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Errand<'_, S> {
             }
             if whole.len() > most {
                 return Err(Box::new(self.asked.refusal(large, too_large)));
+            }
+            if !self.room.hold(whole.len(), &self.asked.sandbox.bodies) {
+                let reason =
+                    "this sandbox has too many large requests under way; wait for some to end";
+                return Err(Box::new(self.asked.refusal((429, RefusalCode::Limit), reason)));
             }
         }
     }
@@ -237,10 +267,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Errand<'_, S> {
     pub(super) async fn refuse(self, refusal: Refusal) -> Next {
         let sentence = refusal::sentence(&refusal);
         let accept = self.head.headers.text("accept");
-        let answer = match passage::for_git(self.path.written_path(), self.path.query(), &sentence)
-        {
-            Some(answer) => git_answer(&answer, self.after()),
-            None => refusal::render(&refusal, accept, self.after()),
+        let path = self.path.written_path();
+        let for_git = passage::for_git(path, self.path.query(), &sentence);
+        let for_model = refused::body(self.asked.place.host.as_str(), path, &refusal);
+        let answer = match (for_git, for_model) {
+            (Some(answer), _) => git_answer(&answer, self.after()),
+            (None, Some(body)) => refusal::render_as(&refusal, &body, self.after()),
+            (None, None) => refusal::render(&refusal, accept, self.after()),
         };
         self.answer(refusal, answer).await
     }

@@ -11,6 +11,9 @@ pub(super) const CONNECTIONS: usize = 512;
 /// Questions that wait for the broker, from one sandbox.
 pub(super) const QUESTIONS: usize = 256;
 
+/// Bodies that are held until they were judged, of one sandbox, all together: one of the largest, and smaller ones beside it.
+pub(super) const BODIES_KIB: usize = 48 * 1024;
+
 /// Names that are looked up at one time, for one sandbox: each holds a thread.
 pub(super) const LOOKUPS: usize = 16;
 

@@ -54,6 +54,16 @@ pub(super) fn render(refusal: &Refusal, accept: Option<&str>, after: After) -> V
     } else {
         ("text/plain; charset=utf-8", format!("{sentence}\n"))
     };
+    answer(refusal, (kind, &body), after)
+}
+
+/// The whole answer, with a body that is somebody else's form of an error.
+pub(super) fn render_as(refusal: &Refusal, body: &str, after: After) -> Vec<u8> {
+    answer(refusal, ("application/json", body), after)
+}
+
+fn answer(refusal: &Refusal, (kind, body): (&str, &str), after: After) -> Vec<u8> {
+    let sentence = sentence(refusal);
     let mut head = format!(
         "HTTP/1.1 {} {}\r\n{HEADER}: {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\n",
         refusal.status,

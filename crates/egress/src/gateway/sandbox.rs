@@ -37,6 +37,8 @@ pub(super) struct Sandbox {
     questions: Semaphore,
     pub(super) lookups: Semaphore,
     pub(super) name_questions: Arc<Semaphore>,
+    /// Memory for bodies that are held until they were judged, in KiB.
+    pub(super) bodies: Arc<Semaphore>,
     pub(super) over: CancellationToken,
     pub(super) tasks: TaskTracker,
 }
@@ -69,6 +71,7 @@ impl Sandbox {
             questions: Semaphore::new(limits::QUESTIONS),
             lookups: Semaphore::new(limits::LOOKUPS),
             name_questions: Arc::new(Semaphore::new(limits::NAME_QUESTIONS)),
+            bodies: Arc::new(Semaphore::new(limits::BODIES_KIB)),
             over: CancellationToken::new(),
             tasks,
         }))

@@ -16,8 +16,14 @@ pub fn body(host: &str, path: &str, refusal: &Refusal) -> Option<String> {
     let code = refusal.code.as_str();
     let told = match language(host, path)? {
         Costs::AnthropicMessages => {
-            let kind =
-                if refusal.status == 400 { "invalid_request_error" } else { "permission_error" };
+            let kind = match refusal.status {
+                400 => "invalid_request_error",
+                402 => "billing_error",
+                413 => "request_too_large",
+                429 => "rate_limit_error",
+                500.. => "api_error",
+                _ => "permission_error",
+            };
             let error = json!({ "type": kind, "message": message, "code": code });
             json!({ "type": "error", "error": error })
         }
@@ -27,8 +33,12 @@ pub fn body(host: &str, path: &str, refusal: &Refusal) -> Option<String> {
             json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
         }
         Costs::Gemini => {
-            let status =
-                if code == "budget_hit" { "RESOURCE_EXHAUSTED" } else { "PERMISSION_DENIED" };
+            let status = match refusal.status {
+                400 | 413 => "INVALID_ARGUMENT",
+                402 | 429 => "RESOURCE_EXHAUSTED",
+                500.. => "UNAVAILABLE",
+                _ => "PERMISSION_DENIED",
+            };
             let error = json!({ "code": refusal.status, "message": message, "status": status, "details": [{ "reason": code }] });
             json!({ "error": error })
         }
@@ -80,7 +90,7 @@ mod tests {
         .map(|(host, path)| body(host, path, &over).unwrap_or_else(|| "-".to_owned()))
         .collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","type":"permission_error"},"type":"error"}
+        {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","type":"billing_error"},"type":"error"}
         {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","param":null,"type":"insufficient_quota"}}
         {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","param":null,"type":"insufficient_quota"}}
         {"error":{"code":402,"details":[{"reason":"budget_hit"}],"message":"lamplighter: the budget is used up; raise it with `lamp task budget`","status":"RESOURCE_EXHAUSTED"}}

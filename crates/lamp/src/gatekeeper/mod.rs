@@ -22,7 +22,9 @@ use domain::policy::Ecosystem;
 use egress::{
     broker::{
         self, Broker,
-        ledger::FileLedger,
+        cause::NoCauses,
+        ledger::{FileLedger, Rotation},
+        standing::{SpendingLimits, Standing},
         traffic::{Allowance, Allowances},
     },
     bundles::registries::RegistryHosts,
@@ -81,21 +83,21 @@ impl Gatekeeper {
         let ledger = directory.join("log.jsonl");
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         let broker = Broker::open(broker::Settings {
-            known: way_out::known(&plan.server, Certificates::Beside(&plan.beside))?,
             // Package managers take their time to answer; they are asked meanwhile.
-            registries: RegistryHosts::default(),
+            standing: standing(plan, RegistryHosts::default())?,
             prices: Prices::shipped()?,
-            task_budget: None,
-            allowances: allowances(&plan.server),
             roots: roots()?,
             credentials: Arc::new(Handed(keeper.clone())),
             seal: Arc::new(Sealed(Arc::clone(keeper.sealer()))),
-            ledger: Arc::new(FileLedger::open(&ledger).with_context(|| {
-                Hint::new(
-                    format!("cannot write `{}`", ledger.display()),
-                    "look at the rights of the data directory",
-                )
-            })?),
+            ledger: Arc::new(FileLedger::open(&ledger, Rotation::default()).with_context(
+                || {
+                    Hint::new(
+                        format!("cannot write `{}`", ledger.display()),
+                        "look at the rights of the data directory",
+                    )
+                },
+            )?),
+            causes: Arc::new(NoCauses),
             now: Arc::new(|| SystemClock.now()),
             directory,
         });
@@ -133,16 +135,26 @@ impl Gatekeeper {
             let asked = tokio::task::spawn_blocking(move || {
                 let home = plan.home.as_deref();
                 let hosts = way_out::registries_of_host(&plan.server, Ecosystem::ALL, home);
-                way_out::known(&plan.server, Certificates::Beside(&plan.beside))
-                    .map(|known| (known, hosts))
+                standing(&plan, hosts)
             });
             match asked.await {
-                Ok(Ok((known, hosts))) => broker.reload(known, hosts).await,
+                Ok(Ok(standing)) => drop(broker.reload(standing).await),
                 Ok(Err(error)) => broker.alarm(None, error.to_string()),
                 Err(error) => broker.alarm(None, error.to_string()),
             }
         });
     }
+}
+
+/// What the files say, for every sandbox.
+fn standing(plan: &Plan, registries: RegistryHosts) -> anyhow::Result<Standing> {
+    Ok(Standing {
+        known: Arc::new(way_out::known(&plan.server, Certificates::Beside(&plan.beside))?),
+        registries: Arc::new(registries),
+        above: None,
+        money: SpendingLimits::default(),
+        allowances: allowances(&plan.server),
+    })
 }
 
 fn allowances(file: &ServerFile) -> Allowances {

@@ -27,6 +27,9 @@ pub const DOORS_LIMIT: usize = 128;
 /// Bytes before a message.
 const PREFIX: usize = 4;
 
+/// More than this is given back after a message.
+const ROOMY: usize = 4 * 1024 * 1024;
+
 /// How much is read at once.
 const GULP: usize = 64 * 1024;
 
@@ -192,6 +195,10 @@ impl Reader {
     async fn fill(&mut self) -> Result<usize, LinkError> {
         self.bytes.drain(..self.used);
         self.used = 0;
+        // A message as long as the longest is rare; its memory is not kept for the next.
+        if self.bytes.is_empty() && self.bytes.capacity() > ROOMY {
+            self.bytes = Vec::new();
+        }
         loop {
             self.stream.readable().await?;
             let stream = Arc::clone(&self.stream);

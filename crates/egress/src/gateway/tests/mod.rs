@@ -4,6 +4,7 @@ mod connections;
 mod credentials;
 mod git;
 mod limits;
+mod models;
 mod names;
 mod requests;
 mod stage;

@@ -1,0 +1,82 @@
+//! What organisation and platform say anew holds at once, and for those who come later.
+
+use domain::policy::{Layer, effective};
+
+use super::{super::standing::Above, *};
+
+fn rules(layer: LayerKind, allow: &[&str]) -> BTreeMap<EgressPhase, Rules> {
+    let rule = |text: &&str| match text.parse() {
+        Ok(bundle) => Rule::Bundle(bundle),
+        Err(_) => host_rule(text, &[Method::Get], true),
+    };
+    let allow = allow.iter().map(rule).collect();
+    BTreeMap::from([(EgressPhase::Implement, Rules { layer, allow, deny: BTreeSet::new() })])
+}
+
+fn layer(kind: LayerKind, allow: &[&str]) -> Layer {
+    Layer { egress: rules(kind, allow), ..Layer::silent(kind) }
+}
+
+/// A network as it is given to somebody who asks for something.
+fn asked(organisation: &[&str], asked: &[&str]) -> Network {
+    let below = [Layer::silent(LayerKind::Platform), layer(LayerKind::Repository, asked)];
+    let policy = effective(&layer(LayerKind::Organisation, organisation), &below).policy;
+    Network { egress: policy.egress, ..Network::closed(Owner::Person("ada".to_owned())) }
+}
+
+fn saying(world: &World, organisation: &[&str]) -> Standing {
+    let organisation = layer(LayerKind::Organisation, organisation);
+    let egress = effective(&organisation, &[]).policy.egress;
+    let above = Some(Above { egress, internal: BTreeMap::new() });
+    Standing { above, ..world.broker.standing().as_ref().clone() }
+}
+
+async fn reaches(world: &World, host: &str) -> bool {
+    !matches!(world.connect(host, 443).await, Answer::Refused(_))
+}
+
+#[tokio::test]
+async fn what_the_organisation_takes_back_is_gone_at_once_and_what_it_gives_back_is_there_again() {
+    let world = World::new().await;
+    let both = ["one.example.com", "two.example.com"];
+    world.broker.change(SANDBOX, asked(&both, &both)).await.unwrap();
+    assert!(reaches(&world, "one.example.com").await && reaches(&world, "two.example.com").await);
+    let before = world.broker.member(SANDBOX).unwrap().ruling().generation;
+    let concerned = world.broker.reload(saying(&world, &["two.example.com"])).await;
+    assert_eq!(concerned, 1);
+    assert!(!reaches(&world, "one.example.com").await && reaches(&world, "two.example.com").await);
+    assert_eq!(world.broker.member(SANDBOX).unwrap().ruling().generation, before + 1);
+    world.broker.reload(saying(&world, &[])).await;
+    assert!(!reaches(&world, "two.example.com").await);
+    let more = ["one.example.com", "two.example.com", "three.example.com"];
+    world.broker.reload(saying(&world, &more)).await;
+    assert!(reaches(&world, "one.example.com").await && reaches(&world, "two.example.com").await);
+    assert!(!reaches(&world, "three.example.com").await, "nobody asked for it");
+}
+
+#[tokio::test]
+async fn who_rested_meanwhile_wakes_under_what_holds_now_and_so_does_everybody_after_a_restart() {
+    let world = World::new().await;
+    let host = ["one.example.com"];
+    world.broker.change(SANDBOX, asked(&host, &host)).await.unwrap();
+    world.broker.leave(SANDBOX).await.unwrap();
+    assert_eq!(world.broker.reload(saying(&world, &[])).await, 0, "none is awake");
+    let before = world.broker.member(SANDBOX).unwrap().ruling().generation;
+    world.broker.join(SANDBOX, None, Vec::new()).await.unwrap();
+    assert!(!reaches(&world, "one.example.com").await);
+    assert!(world.broker.member(SANDBOX).unwrap().ruling().generation > before);
+
+    let kept = world.broker.kept.read(SANDBOX, world.broker.settings.seal.as_ref()).unwrap();
+    let later = saying(&world, &host).ruling(&kept.unwrap().network, 1);
+    assert!(later.name("one.example.com").is_ok(), "what was given is what is remembered");
+}
+
+#[tokio::test]
+async fn a_phase_that_was_closed_when_a_network_was_given_stays_closed() {
+    let world = World::new().await;
+    world.broker.change(SANDBOX, asked(&[], &[])).await.unwrap();
+    let closed = Network::closed(Owner::Person("ada".to_owned()));
+    world.broker.change(SANDBOX, closed).await.unwrap();
+    world.broker.reload(saying(&world, &["one.example.com"])).await;
+    assert!(!reaches(&world, "one.example.com").await);
+}
