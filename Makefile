@@ -34,7 +34,7 @@ demo: ## Set up, then play the story of a task on the real engine and store
 	@cargo run --quiet --locked -p testkit --bin rehearsal
 
 .PHONY: test
-test: ## Set up, then run all that CI runs: tests, doc tests, formatting, lints, short chaos
+test: ## Set up, then run all that CI runs: tests, doc tests, formatting, lints, short chaos and fuzzing
 	@scripts/setup test
 	@scripts/test
 
@@ -58,7 +58,7 @@ chaos: ## Play TASKS=2000 scripted tasks under random kills; count lost, doubled
 	@cargo run --quiet --locked --release -p tests --bin chaos -- --tasks $(TASKS)
 
 .PHONY: fuzz
-fuzz: ## Throw hostile bytes at each reader, or at TARGET=frames, for SECONDS=20
+fuzz: ## Throw hostile bytes at each reader, or at TARGET=head, for SECONDS=20
 	@scripts/fuzz "$(TARGET)" "$(SECONDS)"
 
 .PHONY: soak

@@ -69,7 +69,7 @@ pub struct BuiltLayer {
 
 impl Built {
     pub fn bytes(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.bytes).sum()
+        total(self.layers.iter().map(|layer| layer.bytes))
     }
 
     /// The image as the contract shows it.
@@ -336,7 +336,12 @@ impl Images {
 fn total_bytes(images: &[(Arc<Built>, Timestamp)]) -> u64 {
     let layers = images.iter().flat_map(|(built, _)| &built.layers);
     let sizes: HashMap<_, _> = layers.map(|layer| (&layer.name, layer.bytes)).collect();
-    sizes.values().sum()
+    total(sizes.into_values())
+}
+
+/// A record says what it wants: the sum of its numbers may be larger than any number.
+fn total(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(0, u64::saturating_add)
 }
 
 /// The file has all of `bytes` or is what it was before, even if the host stops now.

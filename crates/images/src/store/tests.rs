@@ -235,3 +235,16 @@ async fn futures_poll<T>(mut future: std::pin::Pin<&mut impl Future<Output = T>>
     })
     .await
 }
+
+#[test]
+fn a_record_with_sizes_beyond_all_numbers_is_only_very_large() {
+    let layer = |name: &str, bytes| BuiltLayer {
+        name: name.parse().unwrap(),
+        path: PathBuf::from("/"),
+        bytes,
+    };
+    let layers = vec![layer("a", u64::MAX), layer("b", 1)];
+    let built = Built { key: key('a'), provenance: provenance(), layers };
+    assert_eq!(built.bytes(), u64::MAX);
+    assert_eq!(total_bytes(&[(Arc::new(built), at(0))]), u64::MAX);
+}
