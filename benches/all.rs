@@ -13,8 +13,8 @@ use anyhow::{Context as _, bail};
 use benches::{Bench, append, lists, machine, replay, report::Report, sandbox, steps, waiting};
 
 const USAGE: &str = "usage: cargo bench -p benches -- [--check] [--rounds N] [--disk DIRECTORY] \
-                     [append|steps|lists|replay|waiting|sandbox]";
-const MEASURES: [&str; 6] = ["append", "steps", "lists", "replay", "waiting", "sandbox"];
+                     [append|steps|lists|replay|waiting|sandbox|crowd]";
+const MEASURES: [&str; 7] = ["append", "steps", "lists", "replay", "waiting", "sandbox", "crowd"];
 
 /// What was asked for.
 enum Wanted {
@@ -113,6 +113,10 @@ async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow:
     }
     if is_wanted("sandbox") {
         Box::pin(sandbox::run(&mut bench, rounds)).await?;
+    }
+    // A part of the one before, for whoever works on it.
+    if only == Some("crowd") {
+        Box::pin(sandbox::many(&mut bench)).await?;
     }
     let report = &mut bench.report;
     let took = begun.elapsed().as_secs();

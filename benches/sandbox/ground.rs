@@ -72,8 +72,9 @@ impl Ground {
             run: run.clone(),
             toolchains: Vec::new(),
             disk_bytes: DISK_BYTES,
-            // A thousand disks stand in this room, and hold nothing.
-            disk_guaranteed_bytes: 256 << 10,
+            // A thousand disks stand in this room, and hold nothing. With less, every change to a disk waits for the kernel to write
+            // out all of them.
+            disk_guaranteed_bytes: 4 << 20,
             retention: Retention::default(),
             pool: PoolSettings { most_of_a_kind: waiting, ..PoolSettings::default() },
             walls: Walls::default(),

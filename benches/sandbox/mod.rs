@@ -73,6 +73,14 @@ pub async fn run(bench: &mut Bench, rounds: usize) -> anyhow::Result<()> {
     many.and(cold).and(warm)
 }
 
+/// Only many at once.
+pub async fn many(bench: &mut Bench) -> anyhow::Result<()> {
+    let ground = Ground::new(&bench.disk, "many", 0).await?;
+    let many = crowds(bench, &ground).await;
+    let closed = ground.close().await;
+    many.and(closed)
+}
+
 struct Raced {
     times: Times,
     rivals: Vec<(&'static str, &'static str)>,

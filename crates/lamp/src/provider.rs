@@ -22,7 +22,7 @@ use wire::sandbox::Repository;
 
 use crate::{ids::SystemIds, report::Hint};
 
-/// What this host has for sandboxes: `sandboxes` and `retention.sandboxes` of a `lamp.yaml`.
+/// What this host has for sandboxes: `sandboxes` and `retention` of a `lamp.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Household {
     /// The most that disks and images may use together. A new pool takes less where less is free.
@@ -33,6 +33,8 @@ pub(crate) struct Household {
     warm: u32,
     /// How long one that hibernates is kept.
     keep: Duration,
+    /// How long an image that nobody uses is kept.
+    keep_images: Duration,
     /// Absolute, with the key that names each.
     toolchains: Vec<(String, PathBuf)>,
 }
@@ -57,6 +59,7 @@ impl Household {
             disk_guaranteed_bytes: file.sandboxes.disk_guaranteed.bytes(),
             warm: u32::try_from(file.sandboxes.warm.get()).unwrap_or(u32::MAX),
             keep: file.retention.sandboxes.get(),
+            keep_images: file.retention.images.get(),
             toolchains: Vec::new(),
         }
     }
@@ -94,7 +97,11 @@ pub(crate) async fn start(
         toolchains: household.toolchains.iter().map(|(_, directory)| directory.clone()).collect(),
         disk_bytes: household.disk_bytes,
         disk_guaranteed_bytes: household.disk_guaranteed_bytes,
-        retention: Retention { delete_after: household.keep, ..Retention::default() },
+        retention: Retention {
+            delete_after: household.keep,
+            forget_images_after: household.keep_images,
+            ..Retention::default()
+        },
         pool: PoolSettings {
             most_of_a_kind: household.warm,
             most: pool.most.max(household.warm),
@@ -166,7 +173,7 @@ mod tests {
     #[test]
     fn a_file_says_what_sandboxes_have_here() {
         let told = household(
-            "version: 1\nretention: { sandboxes: 2d }\nsandboxes:\n  disk_budget: 10GiB\n  warm: 3\n  \
+            "version: 1\nretention: { sandboxes: 2d, images: 3d }\nsandboxes:\n  disk_budget: 10GiB\n  warm: 3\n  \
              toolchains: [tools, ./more, /opt/sdk]\n",
         );
         let named = ["/srv/lamp/tools", "/srv/lamp/more", "/opt/sdk"].map(PathBuf::from);
@@ -174,5 +181,6 @@ mod tests {
         assert_eq!(toolchains, named);
         assert_eq!((told.disk_bytes, told.warm), (10 << 30, 3));
         assert_eq!(told.keep, Duration::from_hours(48));
+        assert_eq!(told.keep_images, Duration::from_hours(72));
     }
 }

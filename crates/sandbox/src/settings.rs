@@ -47,7 +47,7 @@ pub enum Walls {
     All(Runtime),
 }
 
-/// What becomes of a sandbox that nothing uses.
+/// What becomes of sandboxes and images that nothing uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// Idle for this long: frozen.
@@ -56,6 +56,8 @@ pub struct Retention {
     pub rest_after: Duration,
     /// Resting for this long: removed.
     pub delete_after: Duration,
+    /// An image that nothing stood on for this long is removed.
+    pub forget_images_after: Duration,
 }
 
 impl Default for Retention {
@@ -64,6 +66,7 @@ impl Default for Retention {
             freeze_after: Duration::from_mins(15),
             rest_after: Duration::from_hours(1),
             delete_after: Duration::from_hours(24 * 14),
+            forget_images_after: Duration::from_hours(24 * 30),
         }
     }
 }

@@ -105,6 +105,15 @@ struct Found {
     manifest: Result<Manifest, String>,
 }
 
+/// What may stay of the images that nothing uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// So many that all layers together take this at the most.
+    Bytes(u64),
+    /// Those that were used at this time, or later.
+    UsedSince(Timestamp),
+}
+
 impl Images {
     /// Opens the records below `root`, which is made when it is missing. Nobody else may have them open.
     pub fn open(root: &Path, disks: Disks) -> Result<Self, StoreError> {
@@ -202,11 +211,11 @@ impl Images {
         self.remove_records(&BTreeSet::from([key.clone()]), in_use)
     }
 
-    /// Removes images that nothing uses, the longest unused first, until all layers of the rest take at most `keep_bytes`; and
-    /// every record that would be refused. Returns the images that went, with the time of their last use.
+    /// Removes images that nothing uses, the longest unused first, until the rest is what may be kept; and every record that
+    /// would be refused. Returns the images that went, with the time of their last use.
     pub fn prune(
         &self,
-        keep_bytes: u64,
+        keep: Keep,
         in_use: &InUse,
     ) -> Result<Vec<(Arc<Built>, Timestamp)>, StoreError> {
         let _alone = self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -219,9 +228,16 @@ impl Images {
             .filter(|key| !usable.contains(key) && !in_use.images.contains(key))
             .collect();
         let mut gone = Vec::new();
-        while total_bytes(&kept) > keep_bytes {
-            let oldest = kept.iter().rposition(|(built, _)| !in_use.images.contains(&built.key));
-            let Some(oldest) = oldest else { break };
+        loop {
+            let is_free = |(built, _): &(Arc<Built>, _)| !in_use.images.contains(&built.key);
+            let Some(oldest) = kept.iter().rposition(is_free) else { break };
+            let is_too_much = match keep {
+                Keep::Bytes(bytes) => total_bytes(&kept) > bytes,
+                Keep::UsedSince(then) => kept.get(oldest).is_some_and(|(_, used)| *used < then),
+            };
+            if !is_too_much {
+                break;
+            }
             let image = kept.remove(oldest);
             going.insert(image.0.key.clone());
             gone.push(image);

@@ -156,14 +156,28 @@ fn the_longest_unused_goes_first_and_what_is_in_use_stays() {
     let order: Vec<_> = scratch.images.list().unwrap().iter().map(|(_, used)| *used).collect();
     assert_eq!(order, [at(40), at(30), at(20), at(10)]);
     let in_use = InUse { images: BTreeSet::from([key('a')]), ..InUse::default() };
-    let gone = scratch.images.prune(2_100 << 10, &in_use).unwrap();
+    let gone = scratch.images.prune(Keep::Bytes(2_100 << 10), &in_use).unwrap();
     let gone: Vec<_> = gone.iter().map(|(built, _)| built.key.clone()).collect();
     assert_eq!(gone, [key('c'), key('b')]);
     let left = scratch.images.disks().layers().unwrap();
     assert_eq!(left, ["layer-a".parse().unwrap(), "layer-d".parse().unwrap()]);
     assert_eq!(scratch.images.find(&key('c')).unwrap(), None);
-    scratch.images.prune(0, &in_use).unwrap();
+    scratch.images.prune(Keep::Bytes(0), &in_use).unwrap();
     assert_eq!(scratch.images.list().unwrap().len(), 1);
+}
+
+#[test]
+fn what_nobody_used_for_long_goes_and_what_is_in_use_stays() {
+    let scratch = Scratch::new();
+    for (letter, used) in [('a', 10), ('b', 30), ('c', 20), ('d', 40)] {
+        let key = scratch.build(letter, 16, &[]);
+        scratch.images.touch(&key, at(used)).unwrap();
+    }
+    let in_use = InUse { images: BTreeSet::from([key('a')]), ..InUse::default() };
+    let gone = scratch.images.prune(Keep::UsedSince(at(30)), &in_use).unwrap();
+    let gone: Vec<_> = gone.iter().map(|(built, _)| built.key.clone()).collect();
+    assert_eq!(gone, [key('c')]);
+    assert_eq!(scratch.images.list().unwrap().len(), 3);
 }
 
 #[test]
@@ -174,7 +188,10 @@ fn a_layer_goes_with_the_last_image_that_names_it() {
     scratch.images.touch(&below, at(1)).unwrap();
     scratch.images.touch(&above, at(2)).unwrap();
     let shared = 1_200 << 10;
-    assert!(scratch.images.prune(shared, &InUse::default()).unwrap().is_empty(), "counted once");
+    assert!(
+        scratch.images.prune(Keep::Bytes(shared), &InUse::default()).unwrap().is_empty(),
+        "counted once"
+    );
     scratch.images.remove(&below, &InUse::default()).unwrap();
     assert_eq!(scratch.images.disks().layers().unwrap().len(), 2);
     assert!(scratch.images.find(&above).unwrap().is_some());
@@ -205,7 +222,7 @@ fn pruning_removes_records_that_would_be_refused() {
     let key = scratch.build('a', 1, &[]);
     fs::write(scratch.record(&key), "{").unwrap();
     scratch.restart();
-    assert!(scratch.images.prune(u64::MAX, &InUse::default()).unwrap().is_empty());
+    assert!(scratch.images.prune(Keep::Bytes(u64::MAX), &InUse::default()).unwrap().is_empty());
     assert!(!scratch.record(&key).exists());
 }
 

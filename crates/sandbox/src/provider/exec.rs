@@ -189,7 +189,15 @@ pub(super) fn environment(
         User::Agent => ("/home/lamp", "lamp"),
         User::Root => ("/root", "root"),
     };
-    let defaults = [("PATH", PATH), ("HOME", home), ("USER", user), ("LANG", "C.UTF-8")];
+    let defaults = [
+        ("PATH", PATH),
+        ("HOME", home),
+        ("USER", user),
+        ("LANG", "C.UTF-8"),
+        // Asking git for the state changes nothing: it would copy the checkout's directory up, find it changed by that, and
+        // write its index anew. Agents also ask while another of their commands holds the index.
+        ("GIT_OPTIONAL_LOCKS", "0"),
+    ];
     let mut environment: BTreeMap<String, String> =
         defaults.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     environment.extend(image.clone());

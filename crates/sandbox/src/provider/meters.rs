@@ -1,12 +1,16 @@
 //! Reads counters, and bills owners.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use contracts::sandbox::{Image, Owner, Reading, SandboxError};
 use domain::{cost::Cost, id::SandboxId, time::Timestamp};
 use images::{
     disk::{DiskError, DiskName, Kind, LayerName, Limit},
-    store::InUse,
+    store::{InUse, Keep},
 };
 
 use super::{Entry, Inner, Sandbox, boot::limit, busy};
@@ -95,13 +99,39 @@ impl Inner {
         Ok(shown.collect())
     }
 
+    /// Removes images that nobody used for long. Whoever opens or builds something now is not kept waiting: the next round
+    /// looks again.
+    pub(super) async fn forget_old_images(
+        self: &Arc<Self>,
+        now: Timestamp,
+    ) -> Result<(), SandboxError> {
+        let looked_at = || self.images_looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if now.since(*looked_at()) < OLD_IMAGES_EVERY {
+            return Ok(());
+        }
+        let Ok(_alone) = self.standing.try_write() else { return Ok(()) };
+        *looked_at() = now;
+        let kept_for = self.settings.retention.forget_images_after;
+        let mut old = self.images.list().map_err(busy)?;
+        old.retain(|(_, used)| now.since(*used) > kept_for);
+        let Some(youngest) = old.iter().map(|(_, used)| *used).max() else { return Ok(()) };
+        let keys: BTreeSet<_> = old.into_iter().map(|(built, _)| built.key.clone()).collect();
+        // Members that wait for somebody do not keep an image.
+        self.drain_pool(now, |stack| stack.image().is_some_and(|key| keys.contains(&key)));
+        let keep = Keep::UsedSince(youngest + Duration::from_millis(1));
+        self.remove_images(keep).await.map(drop)
+    }
+
     pub(super) async fn prune_images(
         self: &Arc<Self>,
         keep_bytes: u64,
     ) -> Result<Vec<Image>, SandboxError> {
-        // Members that wait for somebody do not keep an image.
         self.drain_pool(self.now(), |stack| stack.image.is_some());
-        let removed = self.images.prune(keep_bytes, &self.in_use()).map_err(busy)?;
+        self.remove_images(Keep::Bytes(keep_bytes)).await
+    }
+
+    async fn remove_images(self: &Arc<Self>, keep: Keep) -> Result<Vec<Image>, SandboxError> {
+        let removed = self.images.prune(keep, &self.in_use()).map_err(busy)?;
         for (built, _) in &removed {
             for layer in &built.layers {
                 // What the launcher keeps open would keep the layer's space.
@@ -141,3 +171,6 @@ impl Inner {
 /// A sandbox that used less than this part of a core since the last look did nothing. Idleness is what the kernel
 /// counts, not what the guest says.
 const IDLE_SHARE: u128 = 100;
+
+/// How often images that nobody uses are looked for.
+const OLD_IMAGES_EVERY: Duration = Duration::from_hours(1);

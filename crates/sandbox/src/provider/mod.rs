@@ -94,6 +94,8 @@ pub(crate) struct Inner {
     turns: Turns<SandboxId>,
     /// Held shared while something begins to stand on layers, and alone while layers are removed.
     standing: tokio::sync::RwLock<()>,
+    /// When old images were last looked for.
+    images_looked_at: Mutex<Timestamp>,
     work: TaskTracker,
     stop: CancellationToken,
 }

@@ -15,10 +15,10 @@ use guest::protocol::Ending;
 use launcher::plan::{Doors, Doorway, Reached, Transport};
 
 use super::{
-    Identity, Inner, Sandbox, busy,
+    Identity, Inner, Provider, Sandbox, busy,
     errand::{self, Errand},
 };
-use crate::body::Body;
+use crate::{body::Body, oci::Builder};
 
 /// Everybody inside may read what is put there.
 const MODE: u32 = 0o644;
@@ -44,6 +44,19 @@ impl SetupRoad {
     fn paths(&self, when: When) -> String {
         let files = self.files.iter().filter(|file| file.when == when);
         files.map(|file| file.path.as_str()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Provider {
+    /// The first process of a sandbox that runs, as this host numbers it, in whose network its doors are. `None` where what runs inside
+    /// are no processes of this host: gVisor keeps them to itself.
+    pub fn first_process(&self, id: SandboxId) -> Option<u32> {
+        let sandbox = self.inner.known().get(&id).cloned()?;
+        let tier = sandbox.lock().record.spec.tier;
+        match self.inner.builders.of(tier).ok()? {
+            Builder::Launcher => Some(sandbox.body().ok()?.record.pid),
+            Builder::Runtime { .. } => None,
+        }
     }
 }
 

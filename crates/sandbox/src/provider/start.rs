@@ -12,7 +12,7 @@ use std::{
 };
 
 use contracts::sandbox::{Base, Capabilities, Compute, State};
-use domain::agent::Tier;
+use domain::{agent::Tier, time::Timestamp};
 use fs_err as fs;
 use images::{
     disk::{Budget, DiskError, Disks, Wish},
@@ -97,6 +97,7 @@ impl Provider {
             names: Mutex::default(),
             turns: Turns::default(),
             standing: tokio::sync::RwLock::default(),
+            images_looked_at: Mutex::new(Timestamp::from_millis(0)),
             work: TaskTracker::new(),
             stop: CancellationToken::new(),
             settings,

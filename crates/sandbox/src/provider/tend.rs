@@ -43,6 +43,9 @@ impl Provider {
         if let Err(error) = inner.stacks.refresh(inner, now).await {
             tracing::warn!(%error, "the host cannot be looked at again");
         }
+        if let Err(error) = inner.forget_old_images(now).await {
+            tracing::warn!(%error, "images that nobody uses stay");
+        }
         inner.drain_pool(now, |stack| inner.stacks.is_stale(stack));
         inner.refill();
     }

@@ -142,6 +142,8 @@ fn git(directory: &str, arguments: &[&str]) -> Step {
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_LFS_SKIP_SMUDGE", "1"),
         ("GIT_TERMINAL_PROMPT", "0"),
+        // Unlike the commands of agents: what is found is to be kept in the index.
+        ("GIT_OPTIONAL_LOCKS", "1"),
     ];
     Step::Run {
         argv: words.map(str::to_owned).collect(),

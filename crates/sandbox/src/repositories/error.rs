@@ -10,6 +10,11 @@ pub enum MirrorError {
     Address { url: String, reason: &'static str },
     #[error("the repository `{repository}` is not registered")]
     Unknown { repository: RepositoryName },
+    #[error(
+        "`{repository}` is known here from `{known}`, and sandboxes stand on that; bring `{asked}` in by another name, such as \
+         `{repository}-2`"
+    )]
+    Elsewhere { repository: RepositoryName, known: String, asked: String },
     #[error("`{revision}` is not a branch, tag or commit of `{repository}`")]
     Revision { repository: RepositoryName, revision: String },
     #[error("the fetch of `{repository}` was ended after {} s", limit.as_secs())]

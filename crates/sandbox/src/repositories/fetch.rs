@@ -122,7 +122,11 @@ impl Mirrors {
         }
     }
 
-    async fn alone(&self, name: &RepositoryName, mirror: &Path) -> Result<Alone, MirrorError> {
+    pub(super) async fn alone(
+        &self,
+        name: &RepositoryName,
+        mirror: &Path,
+    ) -> Result<Alone, MirrorError> {
         let turn = {
             let mut all = self.shared.fetching.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(all.entry(name.clone()).or_default())
@@ -140,7 +144,7 @@ impl Mirrors {
 }
 
 /// Nobody else changes this mirror while this is held.
-struct Alone {
+pub(super) struct Alone {
     _here: OwnedMutexGuard<()>,
     _anywhere: File,
 }
@@ -167,6 +171,17 @@ fn packed_bytes(mirror: &Path) -> Result<u64, MirrorError> {
 
 fn bytes(pack: &Path) -> u64 {
     fs::metadata(pack).map_or(0, |pack| pack.len())
+}
+
+/// Whether anything was ever fetched into it, in packs or in files of their own.
+pub(super) fn holds_objects(mirror: &Path) -> Result<bool, MirrorError> {
+    let is_loose = |name: &std::ffi::OsStr| name.len() == 2;
+    for entry in fs::read_dir(mirror.join("objects"))? {
+        if is_loose(&entry?.file_name()) {
+            return Ok(true);
+        }
+    }
+    Ok(!is_new(mirror)?)
 }
 
 fn is_new(mirror: &Path) -> Result<bool, MirrorError> {

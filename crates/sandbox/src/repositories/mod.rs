@@ -90,13 +90,29 @@ impl Mirrors {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Remembers where `name` comes from. Again with the same place changes nothing; with another, the next fetch
-    /// goes there. Nothing is fetched yet.
+    /// Remembers where `name` comes from. Again with the same place changes nothing but the secret in it. Another place is
+    /// refused once something was fetched: whoever may see the one repository would see the objects of the other.
+    /// Nothing is fetched yet.
     pub async fn register(&self, name: &RepositoryName, url: &str) -> Result<(), MirrorError> {
         let source: Source = url.parse()?;
         let mirror = self.mirror(name);
         if !mirror.join("HEAD").is_file() {
             self.shared.git.init(&mirror).await?;
+        }
+        let known = match self.known(name) {
+            Ok((_, known)) => Some(known),
+            Err(MirrorError::Unknown { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        if known.as_ref() == Some(&source) {
+            return Ok(());
+        }
+        let _alone = self.alone(name, &mirror).await?;
+        if let Some(known) = known.filter(|known| !known.is_same_place(&source))
+            && fetch::holds_objects(&mirror)?
+        {
+            let (known, asked) = (format!("{known:?}"), format!("{source:?}"));
+            return Err(MirrorError::Elsewhere { repository: name.clone(), known, asked });
         }
         write_private(&mirror.join("lamp-source"), source.as_str())?;
         configure(&mirror, &source, Hash::of(&mirror))

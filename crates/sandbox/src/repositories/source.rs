@@ -48,6 +48,11 @@ impl Source {
         }
     }
 
+    /// Whether both lead to the same repository, with whatever secret.
+    pub(super) fn is_same_place(&self, other: &Self) -> bool {
+        without_secret(&self.url) == without_secret(&other.url)
+    }
+
     /// Takes the secret of this address out of a text.
     pub(super) fn redact(&self, text: &str) -> String {
         match user_part(&self.url) {

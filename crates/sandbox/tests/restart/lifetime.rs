@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use contracts::sandbox::{CommandName, Output, SandboxError, Sandboxes as _, State, Streams};
+use contracts::sandbox::{
+    Base, CommandName, Output, Recipe, SandboxError, Sandboxes as _, Spec, State, Streams,
+};
 use sandbox::Retention;
 use tokio::sync::mpsc;
 
@@ -51,7 +53,7 @@ async fn a_lifetime_also_passes_while_no_server_runs() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_nobody_uses_is_frozen_then_rests_then_goes() {
-    let Retention { freeze_after, rest_after, delete_after } = Retention::default();
+    let Retention { freeze_after, rest_after, delete_after, .. } = Retention::default();
     let house = House::new().await;
     let id = house.open(1).await;
     house.says(id, "echo kept > file").await;
@@ -81,6 +83,33 @@ async fn what_nobody_uses_is_frozen_then_rests_then_goes() {
     house.provider.tend().await;
     assert_eq!(house.state(id).await, None);
     assert_eq!(house.provider.open(&spec(1)).await, Err(SandboxError::Destroyed { id }));
+    house.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_nobody_uses_goes_in_its_time() {
+    let Retention { forget_images_after, .. } = Retention::default();
+    let house = House::new().await;
+    let recipe = Recipe {
+        base: Base::Host,
+        sources: Vec::new(),
+        setup: Some("echo made > /home/lamp/made".to_owned()),
+        compute: spec(1).compute,
+        network: None,
+    };
+    let (news, mut heard) = mpsc::channel(8);
+    let listening = async { while heard.recv().await.is_some() {} };
+    let (image, ()) = tokio::join!(house.provider.prepare_image(&recipe, news), listening);
+    let image = format!("image:{}", image.unwrap().key);
+    let used = Spec { image, ..spec(2) };
+    house.provider.open(&used).await.unwrap();
+    house.advance(forget_images_after + Duration::from_secs(1));
+    house.provider.tend().await;
+    assert_eq!(house.provider.images().await.unwrap().len(), 1, "a sandbox stands on it");
+    house.provider.destroy(used.id).await.unwrap();
+    house.advance(Duration::from_hours(1));
+    house.provider.tend().await;
+    assert!(house.provider.images().await.unwrap().is_empty());
     house.end().await;
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn settings(at: &Path) -> Settings {
         run: at.join("run"),
         toolchains: Vec::new(),
         disk_bytes: DISK_BYTES,
-        disk_guaranteed_bytes: 64 << 20,
+        disk_guaranteed_bytes: 32 << 20,
         retention: Retention::default(),
         pool: PoolSettings { most_of_a_kind: 0, ..PoolSettings::default() },
         walls: Walls::ByTier,

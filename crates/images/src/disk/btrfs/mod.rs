@@ -11,7 +11,7 @@ mod pool;
 mod program;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
     ffi::OsStr,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
@@ -27,6 +27,9 @@ use super::{
     room::{Space, Used},
     tree::{names, open_root},
 };
+
+/// So many accounts of what is gone are looked at whenever something is destroyed.
+const LOOKED_AT: usize = 64;
 
 /// Why there is no pool.
 #[derive(Debug)]
@@ -44,7 +47,7 @@ pub(super) struct Pool {
     pub(super) accounts: PathBuf,
     numbers: Numbers,
     /// Subvolumes that were destroyed, whose accounts may still be there.
-    gone: Mutex<BTreeSet<u64>>,
+    gone: Mutex<VecDeque<u64>>,
 }
 
 impl Pool {
@@ -189,20 +192,24 @@ impl Pool {
         let at = parent.join(name);
         let id = ioctl::subvolume(open_root(&at)?).trying("read", &at)?.id;
         ioctl::destroy_subvolume(open_root(parent)?, name).trying("destroy", &at)?;
-        self.gone.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner).push_back(id);
         Ok(())
     }
 
     /// Removes the accounts of subvolumes that are gone. Newer kernels do that themselves, but for those that still pay for
-    /// extents that a copy shares.
+    /// extents that a copy shares. Looks at a few, and at others the next time: the kernel takes half a minute to drop what was
+    /// destroyed, and thousands can be waiting for it.
     pub(super) fn forget_gone(&self) -> Result<(), DiskError> {
         let top = open_root(&self.at)?;
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        gone.retain(|id| match ioctl::remove_qgroup(&top, *id) {
-            Ok(()) | Err(Errno::NOENT) => false,
-            // Not dropped yet, or still paying.
-            Err(_) => true,
-        });
+        for _ in 0..gone.len().min(LOOKED_AT) {
+            let Some(id) = gone.pop_front() else { break };
+            match ioctl::remove_qgroup(&top, id) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                // Not dropped yet, or still paying.
+                Err(_) => gone.push_back(id),
+            }
+        }
         Ok(())
     }
 

@@ -65,6 +65,27 @@ async fn what_is_not_there_is_named() {
 }
 
 #[tokio::test]
+async fn a_name_stays_with_the_place_that_it_came_from() {
+    let bench = Bench::new();
+    let (mirrors, web) = (bench.mirrors(), name("acme/web"));
+    mirrors.register(&web, &bench.source()).await.unwrap();
+    mirrors.fetch(&web, None).await.unwrap();
+    mirrors.register(&web, &format!("file://{}", bench.source())).await.unwrap();
+    let error = mirrors.register(&web, "https://x:token@forge.example/web").await.unwrap_err();
+    assert!(matches!(error, MirrorError::Elsewhere { .. }), "{error}");
+    let told = error.to_string();
+    assert!(told.contains("https://***@forge.example/web") && !told.contains("token"), "{told}");
+    mirrors.fetch(&web, None).await.unwrap();
+    // Whoever has a new secret for the same place is no stranger.
+    let private = name("acme/private");
+    mirrors.register(&private, "https://x:old@forge.example/private").await.unwrap();
+    let objects = mirrors.objects(&private);
+    fs::create_dir(objects.join("ab")).unwrap();
+    mirrors.register(&private, "https://x:new@forge.example/private").await.unwrap();
+    mirrors.register(&private, "https://forge.example/other").await.unwrap_err();
+}
+
+#[tokio::test]
 async fn many_fetches_at_once_take_turns() {
     let bench = Bench::new();
     let web = name("web");
