@@ -23,14 +23,19 @@
     reason = "the suite prints its tables, and a test that cannot begin fails"
 )]
 
+mod allowed;
 mod calls;
 mod faults;
 mod files;
+mod ground;
 mod host;
 mod leftovers;
 mod limits;
+mod names;
 mod network;
 mod privileges;
+mod requests;
+mod secrets;
 mod sights;
 mod stage;
 mod table;

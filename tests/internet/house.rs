@@ -75,6 +75,27 @@ impl fmt::Display for Said {
     }
 }
 
+/// A command that runs in a sandbox meanwhile.
+#[derive(Debug)]
+pub struct Running(Option<Child>);
+
+impl Running {
+    /// Waits for its end, and gives what it said.
+    pub fn said(mut self) -> Said {
+        Said::of(&self.0.take().unwrap().wait_with_output().unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            // As Ctrl-C does, so that what runs inside ends too.
+            let _ = kill_process(Pid::from_child(&child), Signal::INT);
+            let _ = child.wait();
+        }
+    }
+}
+
 /// One record of the audit log about the way out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record(pub Value);
@@ -297,6 +318,13 @@ impl<'a> House<'a> {
         self.lamp(&[&["sandbox", "exec", sandbox, "--"], argv].concat())
     }
 
+    /// Starts a command in a sandbox. It is ended when what this gives is dropped.
+    pub fn spawn(&self, sandbox: &str, argv: &[&str]) -> Running {
+        let mut command = self.command(&[&["sandbox", "exec", sandbox, "--"], argv].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        Running(Some(command.spawn().unwrap()))
+    }
+
     /// Runs a script in a sandbox.
     pub fn shell(&self, sandbox: &str, script: &str) -> Said {
         self.run(sandbox, &["sh", "-c", script])
@@ -354,7 +382,7 @@ impl Drop for House<'_> {
 }
 
 /// Lets others work for a moment.
-fn breathe() {
+pub fn breathe() {
     let (_keep, nothing) = channel::<()>();
     let _ = nothing.recv_timeout(Duration::from_millis(10));
 }

@@ -13,6 +13,7 @@
 //! | [`storms`] | using up what others need, too |
 //! | [`privileges`] | becoming more than one is |
 //! | [`watches`] | watching others at a file, and telling them something by a lock |
+//! | [`wire`] | bytes to a proxy or a resolver, of odd protocols, and very many |
 
 mod calls;
 mod outcome;
@@ -24,6 +25,7 @@ mod raw;
 mod sockets;
 mod storms;
 mod watches;
+mod wire;
 
 pub use outcome::Outcome;
 
@@ -41,6 +43,9 @@ pub fn attempt(arguments: &[String]) -> Outcome {
 pub(crate) type Attempt = Result<Outcome, std::io::Error>;
 
 fn named(words: &[&str]) -> Attempt {
+    if let ["within", millis, rest @ ..] = words {
+        return wire::within(millis, || named(rest));
+    }
     let rooms = [
         calls::attempt,
         paths::attempt,
@@ -49,6 +54,7 @@ fn named(words: &[&str]) -> Attempt {
         storms::attempt,
         privileges::attempt,
         watches::attempt,
+        wire::attempt,
     ];
     for room in rooms {
         if let Some(outcome) = room(words) {

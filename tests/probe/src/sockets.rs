@@ -52,7 +52,7 @@ const KINDS: [(&str, i32, i32, i32); 27] = [
 pub(crate) fn attempt(words: &[&str]) -> Option<Attempt> {
     Some(match words {
         ["socket", name] => {
-            let (_, family, kind, protocol) = *KINDS.iter().find(|(known, ..)| known == name)?;
+            let (family, kind, protocol) = kind(name)?;
             let given = [family, kind, protocol].map(|word| Given::Number(i64::from(word)));
             call(libc::SYS_socket, given).map(|_| Outcome::Allowed)
         }
@@ -69,7 +69,13 @@ pub(crate) fn attempt(words: &[&str]) -> Option<Attempt> {
     })
 }
 
-fn parsed(address: &str) -> io::Result<SocketAddr> {
+/// Family, type and protocol of a kind of socket.
+pub(crate) fn kind(name: &str) -> Option<(i32, i32, i32)> {
+    let (_, family, kind, protocol) = *KINDS.iter().find(|(known, ..)| *known == name)?;
+    Some((family, kind, protocol))
+}
+
+pub(crate) fn parsed(address: &str) -> io::Result<SocketAddr> {
     address.parse().map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))
 }
 
