@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::policy::{
-    Access, CeilingsLayer, EgressPhase, GateLayer, Layer, LayerKind, Rule, Rules, TriggerKind,
-    TriggersLayer,
+    Access, Budgets, CeilingsLayer, EgressPhase, GateLayer, Layer, LayerKind, Rule, Rules,
+    TriggerKind, TriggersLayer,
 };
 
 use crate::{
     Count,
     agent::{AgentFile, EgressSection},
-    policy::{CeilingsSection, EgressPolicy, PolicyFile},
+    policy::{BudgetSection, CeilingsSection, EgressPolicy, PolicyFile},
     server::ServerFile,
     units::{Cpu, Disk, Memory, Price, RunTime, Wait},
 };
@@ -20,7 +20,6 @@ use crate::{
 impl PolicyFile {
     /// What the organisation says.
     pub fn layer(&self) -> Layer {
-        let budget = |it: &crate::policy::BudgetSection| (it.scope, it.period, it.limit.get());
         let approval = &self.approval;
         Layer {
             egress: egress(&self.egress, LayerKind::Organisation),
@@ -40,7 +39,7 @@ impl PolicyFile {
                 }
             }),
             new_packages: self.registries.new_packages,
-            budgets: self.budgets.iter().map(budget).collect(),
+            budgets: budgets(&self.budgets),
             ..Layer::silent(LayerKind::Organisation)
         }
     }
@@ -52,6 +51,7 @@ impl ServerFile {
         Layer {
             egress: egress(&self.egress, LayerKind::Platform),
             ceilings: ceilings(&self.limits),
+            budgets: budgets(&self.budgets),
             ..Layer::silent(LayerKind::Platform)
         }
     }
@@ -134,6 +134,10 @@ fn denied(rule: &Rule, ports: &BTreeSet<u16>) -> Rule {
         }
         Rule::Host { .. } | Rule::Bundle(_) => rule.clone(),
     }
+}
+
+fn budgets(sections: &[BudgetSection]) -> Budgets {
+    sections.iter().map(|it| (it.scope, it.period, it.limit.get())).collect()
 }
 
 fn ceilings(section: &CeilingsSection) -> CeilingsLayer {

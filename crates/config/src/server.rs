@@ -19,7 +19,7 @@ use domain::policy::HostName;
 
 use crate::{
     names::FilePath,
-    policy::{CeilingsSection, EgressPolicy},
+    policy::{BudgetSection, CeilingsSection, EgressPolicy},
     problem::Problems,
     shape::record,
     unique::report_repeated,
@@ -57,6 +57,8 @@ record! {
         models: Vec<Model> = vec![],
         /// The most that one run may use, within the security team's policy.
         limits: CeilingsSection = CeilingsSection::default(),
+        /// Money for models per scope and period, beside what the security team's policy says.
+        budgets: Vec<BudgetSection> = vec![],
         /// What may be reached over the network, within the security team's policy. A phase that is left out is not narrowed.
         egress: EgressPolicy = EgressPolicy::default(),
         /// Hosts of package registries, instead of those that package managers are set up for.

@@ -15,6 +15,7 @@
 use std::{collections::BTreeMap, net::IpAddr, os::fd::OwnedFd};
 
 use domain::{
+    agent::AgentName,
     id::SandboxId,
     policy::{Egress, EgressPhase, HostName},
 };
@@ -77,6 +78,8 @@ impl DoorKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
     pub owner: Owner,
+    /// The agent that the run is of, as its owner says. Secrets that name agents are for theirs alone.
+    pub agent: Option<AgentName>,
     pub phase: EgressPhase,
     /// All layers, the approval's conditions included. The phase above is the one that counts.
     pub egress: Egress,
@@ -93,6 +96,7 @@ impl Network {
     pub fn closed(owner: Owner) -> Self {
         Self {
             owner,
+            agent: None,
             phase: EgressPhase::Implement,
             egress: Egress::default(),
             pushes: Vec::new(),

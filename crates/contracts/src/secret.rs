@@ -94,7 +94,7 @@ pub enum SecretError {
     )]
     Revoked,
     #[error(
-        "the secret `{0}` is for agents that it names, and this run is none of them; set it again without `--agent` to use it here"
+        "the secret `{0}` is for agents that it names, and this run is of none of them; say of which it is with `--agent`"
     )]
     ForAgents(SecretName),
     #[error("the secret source cannot be reached now: {reason}")]

@@ -10,12 +10,13 @@ use domain::id::SandboxId;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::error::{Code, Problem};
 
-use crate::{networks::NetworkResolver, problem::Answer, sources::SourceResolver};
+use crate::{networks::NetworkResolver, problem::Answer, sources::SourceResolver, values::Values};
 
 pub struct Door<S> {
     pub sandboxes: Arc<S>,
     pub sources: Arc<dyn SourceResolver>,
     pub networks: Arc<dyn NetworkResolver>,
+    pub values: Arc<dyn Values>,
     pub ids: Arc<dyn IdSource>,
     /// Who owns what is made through this door.
     pub owner: String,
@@ -37,6 +38,7 @@ impl<S> Clone for Door<S> {
             sandboxes: self.sandboxes.clone(),
             sources: self.sources.clone(),
             networks: self.networks.clone(),
+            values: self.values.clone(),
             ids: self.ids.clone(),
             owner: self.owner.clone(),
             version: self.version.clone(),

@@ -20,6 +20,7 @@ mod problem;
 mod routes;
 mod serve;
 mod sources;
+mod values;
 
 pub use access::Token;
 pub use door::{Closing, Door};
@@ -31,3 +32,4 @@ pub use routes::{
 };
 pub use serve::{Patience, serve_loopback, serve_unix};
 pub use sources::{NoSources, SourceResolver};
+pub use values::{Cleaned, NoValues, Values, without_values};

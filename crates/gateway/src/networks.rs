@@ -2,8 +2,11 @@
 
 use contracts::{egress::Network, sandbox::Owner};
 use domain::id::SandboxId;
+use futures::future::BoxFuture;
 use wire::{
-    egress::{ExplainEgress, ExplainedEgress, LearnedEgress},
+    egress::{
+        EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, ReloadedPolicy,
+    },
     error::{Code, Problem},
     sandbox::NetworkWish,
 };
@@ -28,6 +31,20 @@ pub trait NetworkResolver: Send + Sync + 'static {
     /// The smallest policy for what `sandbox` did and tried.
     fn learned(&self, _sandbox: SandboxId) -> Result<LearnedEgress, Problem> {
         Err(no_gateway())
+    }
+
+    /// What `sandbox` did and tried, also when it is gone.
+    fn log(
+        &self,
+        _sandbox: SandboxId,
+        _query: EgressLogQuery,
+    ) -> BoxFuture<'_, Result<EgressLog, Problem>> {
+        Box::pin(async { Err(no_gateway()) })
+    }
+
+    /// Reads the server's files again. What is wrong in them changes nothing.
+    fn reload(&self) -> BoxFuture<'_, Result<ReloadedPolicy, Problem>> {
+        Box::pin(async { Err(no_gateway()) })
     }
 }
 

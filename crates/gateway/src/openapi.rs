@@ -25,6 +25,8 @@ use crate::routes::{egress, exec, files, images, life, sandboxes, secrets, serve
         life::fork,
         egress::explain,
         egress::learned,
+        egress::log,
+        egress::reload,
         exec::exec,
         files::entry,
         files::entries,

@@ -10,8 +10,8 @@ use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
 use crate::{
     commands::{
         audit::Audit, backup::Backup, completions::Completions, config::Config, doctor::Doctor,
-        egress_gateway::EgressGateway, image::Image, policy::Policy, restore::Restore,
-        sandbox::Sandbox, secret::Secret, up::Up, version::Version,
+        egress::Egress, egress_gateway::EgressGateway, image::Image, policy::Policy,
+        restore::Restore, sandbox::Sandbox, secret::Secret, up::Up, version::Version,
     },
     terminal::ColorChoice,
 };
@@ -52,6 +52,7 @@ pub(crate) enum Command {
     Sandbox(Sandbox),
     Image(Image),
     Secret(Secret),
+    Egress(Egress),
     #[command(hide = true)]
     EgressGateway(EgressGateway),
     Audit(Audit),
@@ -64,7 +65,7 @@ pub(crate) enum Command {
 /// The headings of `lamp --help`, and the commands under each.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Set up", &["doctor", "config", "policy", "up"]),
-    ("Sandboxes", &["sandbox", "image", "secret"]),
+    ("Sandboxes", &["sandbox", "image", "secret", "egress"]),
     ("Look after the data", &["audit", "backup", "restore"]),
     ("About this program", &["version", "completions", "help"]),
 ];

@@ -24,6 +24,8 @@ pub(crate) struct Environment {
     pub(crate) path: Option<OsString>,
     pub(crate) no_color: Option<OsString>,
     pub(crate) term: Option<OsString>,
+    /// `SSL_CERT_FILE` and `SSL_CERT_DIR`, as far as they are set: where the gateway finds certificates.
+    pub(crate) certificates: Vec<(&'static str, OsString)>,
 }
 
 impl Environment {
@@ -43,6 +45,10 @@ impl Environment {
             path: std::env::var_os("PATH"),
             no_color: std::env::var_os("NO_COLOR"),
             term: std::env::var_os("TERM"),
+            certificates: ["SSL_CERT_FILE", "SSL_CERT_DIR"]
+                .into_iter()
+                .filter_map(|name| Some((name, std::env::var_os(name)?)))
+                .collect(),
         }
     }
 

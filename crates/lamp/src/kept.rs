@@ -7,7 +7,6 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use config::{
-    Checked, FileKind,
     policy::PolicyFile,
     server::{DatabaseUrl, ServerFile},
 };
@@ -16,9 +15,9 @@ use store::{Place, Store};
 use crate::{
     data_directory::{Account, DataFlag},
     environment::Environment,
+    files,
     provider::Household,
     report::Hint,
-    text_file,
 };
 
 /// `--data` and `--config`, for every command that reads what a server has kept.
@@ -37,13 +36,40 @@ pub(crate) struct KeptFlags {
 pub(crate) struct Kept {
     pub(crate) place: Place,
     pub(crate) household: Household,
+    pub(crate) said: Said,
+    database: Database,
+}
+
+/// What the files of a server say. They can be read again while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// The `lamp.yaml`, if one was named.
+    pub(crate) file: Option<PathBuf>,
     /// What the platform team wrote.
     pub(crate) server: ServerFile,
     /// What the security team wrote, or what holds where nobody has.
     pub(crate) policy: PolicyFile,
     /// Where files that the two name stand.
     pub(crate) beside: PathBuf,
-    database: Database,
+}
+
+impl Said {
+    /// Without any file.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            file: None,
+            server: ServerFile::default(),
+            policy: PolicyFile::when_absent(),
+            beside: PathBuf::new(),
+        }
+    }
+
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let beside = path.parent().unwrap_or(Path::new("")).to_owned();
+        let server = files::server(path)?;
+        let policy = policy(&server, &beside)?;
+        Ok(Self { file: Some(path.to_owned()), server, policy, beside })
+    }
 }
 
 #[derive(Debug)]
@@ -54,85 +80,34 @@ enum Database {
 
 impl KeptFlags {
     pub(crate) fn find(&self, environment: &Environment) -> anyhow::Result<Kept> {
-        let configured = self.config.as_deref().map(read).transpose()?;
-        let Configured { data, database, household, server, policy, beside } = match configured {
-            Some(configured) => configured,
-            None => Configured::nothing(),
+        let said = match self.config.as_deref() {
+            Some(path) => Said::read(path)?,
+            None => Said::nothing(),
         };
+        let household = match &said.file {
+            Some(path) => Household::of(&said.server, path)?,
+            None => Household::default(),
+        };
+        // Relative places stand beside the file.
+        let data = said.server.data.as_ref().map(|data| said.beside.join(data.as_str()));
         let place = self.data.directory(environment, data.as_deref(), Account::own())?;
         let place = Place::new(place);
-        let database = database.unwrap_or_else(|| Database::File(place.database()));
-        Ok(Kept { place, household, server, policy, beside, database })
-    }
-}
-
-/// What a `lamp.yaml` says. Relative places stand beside it.
-#[derive(Debug)]
-struct Configured {
-    data: Option<PathBuf>,
-    database: Option<Database>,
-    household: Household,
-    server: ServerFile,
-    policy: PolicyFile,
-    beside: PathBuf,
-}
-
-impl Configured {
-    /// Without any file.
-    fn nothing() -> Self {
-        Self {
-            data: None,
-            database: None,
-            household: Household::default(),
-            server: ServerFile::default(),
-            policy: PolicyFile::when_absent(),
-            beside: PathBuf::new(),
-        }
+        let database = match &said.server.database {
+            Some(DatabaseUrl::Sqlite { path }) => Database::File(said.beside.join(path)),
+            Some(DatabaseUrl::Postgres { url }) => Database::Server(url.clone()),
+            None => Database::File(place.database()),
+        };
+        Ok(Kept { place, household, said, database })
     }
 }
 
 /// The file that the server's file names, or `policy.yaml` beside it, or what holds without any.
 fn policy(server: &ServerFile, beside: &Path) -> anyhow::Result<PolicyFile> {
-    let path = match &server.policy {
-        Some(named) => beside.join(named.as_str()),
-        None => beside.join("policy.yaml"),
-    };
-    if server.policy.is_none() && !path.exists() {
-        return Ok(PolicyFile::when_absent());
-    }
-    let name = path.display().to_string();
-    let hint =
-        || Hint::new(format!("cannot use `{name}`"), format!("run `lamp policy check {name}`"));
-    let text = text_file::read(&path).map_err(|error| anyhow!("{error}")).with_context(hint)?;
-    match config::check_as(FileKind::Policy, &name, &text).with_context(hint)? {
-        Checked::Policy(file) => Ok(*file),
-        Checked::Agent(_) | Checked::Server(_) => {
-            Err(anyhow!("it is not a policy")).with_context(hint)
-        }
-    }
-}
-
-fn read(path: &Path) -> anyhow::Result<Configured> {
-    let name = path.display().to_string();
-    let hint =
-        || Hint::new(format!("cannot use `{name}`"), format!("run `lamp config check {name}`"));
-    let text = text_file::read(path).map_err(|error| anyhow!("{error}")).with_context(hint)?;
-    let beside = path.parent().unwrap_or(Path::new(""));
-    match config::check_as(FileKind::Server, &name, &text).with_context(hint)? {
-        Checked::Server(file) => {
-            let data = file.data.as_ref().map(|data| beside.join(data.as_str()));
-            let database = file.database.as_ref().map(|url| match url {
-                DatabaseUrl::Sqlite { path } => Database::File(beside.join(path)),
-                DatabaseUrl::Postgres { url } => Database::Server(url.clone()),
-            });
-            let household = Household::of(&file, path)?;
-            let policy = policy(&file, beside)?;
-            let beside = beside.to_owned();
-            Ok(Configured { data, database, household, server: *file, policy, beside })
-        }
-        Checked::Agent(_) | Checked::Policy(_) => {
-            Err(anyhow!("it is not a server's file")).with_context(hint)
-        }
+    let usual = beside.join("policy.yaml");
+    match &server.policy {
+        Some(named) => files::policy(&beside.join(named.as_str())),
+        None if usual.exists() => files::policy(&usual),
+        None => Ok(PolicyFile::when_absent()),
     }
 }
 

@@ -4,14 +4,14 @@
 //! refused before anything is made, with the rule that would be needed: a sandbox whose network is quietly smaller than
 //! asked for would only fail later.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use config::{policy::PolicyFile, server::ServerFile};
 use contracts::{
     egress::{Internal, Network},
     sandbox::Owner,
 };
 use domain::{
+    agent::AgentNameError,
     id::SandboxId,
     policy::{self, EgressPhase, Layer, LayerKind, Rules},
 };
@@ -19,49 +19,50 @@ use egress::broker::{
     Broker, BrokerError,
     learn::{Need, Proposed},
 };
+use futures::future::BoxFuture;
 use gateway::NetworkResolver;
 use wire::{
-    egress::{ExplainEgress, ExplainedEgress, LearnedEgress, LearnedRule},
+    egress::{
+        EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, LearnedRule,
+        ReloadedPolicy,
+    },
     error::{Code, Problem},
     sandbox::{EgressPhase as Phase, NetworkWish},
 };
 
 use crate::{
     commands::policy::explain,
+    egress_log,
+    kept::Said,
+    reload::Reloader,
     way_out::{self, Certificates},
 };
 
 /// The layers above what anybody asks for.
-#[derive(Debug, Clone)]
-pub(crate) struct Networks {
-    organisation: Layer,
-    platform: Layer,
-    internal: BTreeMap<String, Internal>,
-    broker: Option<Arc<Broker>>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layers {
+    pub(crate) organisation: Layer,
+    pub(crate) platform: Layer,
+    /// Private hosts, by the names that rules use.
+    pub(crate) internal: BTreeMap<String, Internal>,
 }
 
-impl Networks {
+impl Layers {
     /// As the two files have it. Certificates stand beside the policy.
-    pub(crate) fn of(
-        policy: &PolicyFile,
-        server: &ServerFile,
-        beside: &Path,
-        broker: impl Into<Option<Arc<Broker>>>,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn of(said: &Said) -> anyhow::Result<Self> {
         Ok(Self {
-            organisation: policy.layer(),
-            platform: server.layer(),
-            internal: way_out::internal(policy, Certificates::Beside(beside))?,
-            broker: broker.into(),
+            organisation: said.policy.layer(),
+            platform: said.server.layer(),
+            internal: way_out::internal(&said.policy, Certificates::Beside(&said.beside))?,
         })
     }
 
-    fn broker(&self) -> Result<&Broker, Problem> {
-        let none = || Problem::new(Code::Unsupported, "this server has no gateway");
-        self.broker.as_deref().ok_or_else(none)
+    /// What the two say together.
+    pub(crate) fn policy(&self) -> policy::Policy {
+        policy::effective(&self.organisation, std::slice::from_ref(&self.platform)).policy
     }
 
-    fn of_layers(&self, owner: &Owner, phase: EgressPhase, asked: Option<Layer>) -> Granted {
+    fn grant(&self, owner: &Owner, phase: EgressPhase, asked: Option<Layer>) -> Granted {
         let mut below = vec![self.platform.clone()];
         below.extend(asked);
         let policy::Effective { policy, widenings } = policy::effective(&self.organisation, &below);
@@ -76,13 +77,23 @@ impl Networks {
     }
 }
 
+/// Grants networks, by the layers that hold now.
+#[derive(Debug)]
+pub(crate) struct Networks {
+    pub(crate) reloader: Arc<Reloader>,
+    pub(crate) broker: Arc<Broker>,
+    /// Where exchanges are written down.
+    pub(crate) log: PathBuf,
+}
+
 struct Granted {
     network: Network,
     refused: Vec<String>,
 }
 
-impl NetworkResolver for Networks {
-    fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
+impl Layers {
+    /// What is asked for, if all of it is allowed.
+    pub(crate) fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
         let phase = wish.phase.map_or(EgressPhase::Implement, phase);
         let bad = |what: String| Problem::new(Code::BadRequest, what);
         let rules = wish.allow.iter().map(|text| {
@@ -99,7 +110,7 @@ impl NetworkResolver for Networks {
             egress: BTreeMap::from([(phase, asked)]),
             ..Layer::silent(LayerKind::Repository)
         };
-        let Granted { mut network, refused } = self.of_layers(owner, phase, Some(layer));
+        let Granted { mut network, refused } = self.grant(owner, phase, Some(layer));
         if let Some(first) = refused.first() {
             let help = format!(
                 "add it to `egress: {{ {phase}: {{ allow: […] }} }}` of the server's policy.yaml, or ask for less"
@@ -110,11 +121,19 @@ impl NetworkResolver for Networks {
             name.parse().map_err(|error: contracts::secret::SecretNameError| bad(error.to_string()))
         });
         network.secrets = names.collect::<Result<_, Problem>>()?;
+        let agent = wish.agent.as_ref().map(|agent| agent.parse()).transpose();
+        network.agent = agent.map_err(|error: AgentNameError| bad(error.to_string()))?;
         Ok(network)
+    }
+}
+
+impl NetworkResolver for Networks {
+    fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
+        self.reloader.layers().network(wish, owner)
     }
 
     fn for_setup(&self, owner: &Owner) -> Option<Network> {
-        Some(self.of_layers(owner, EgressPhase::Setup, None).network)
+        Some(self.reloader.layers().grant(owner, EgressPhase::Setup, None).network)
     }
 
     fn explain(
@@ -122,16 +141,17 @@ impl NetworkResolver for Networks {
         sandbox: SandboxId,
         wish: &ExplainEgress,
     ) -> Result<ExplainedEgress, Problem> {
-        let explained = self.broker()?.explain(sandbox, &wish.method, &wish.url);
+        let explained = self.broker.explain(sandbox, &wish.method, &wish.url);
         Ok(explain::shape(&explained.map_err(|error| refused(&error))?))
     }
 
     fn learned(&self, sandbox: SandboxId) -> Result<LearnedEgress, Problem> {
-        let proposal = self.broker()?.learn(sandbox).map_err(|error| refused(&error))?;
+        let proposal = self.broker.learn(sandbox).map_err(|error| refused(&error))?;
         let rule = |it: &Proposed| LearnedRule {
             rule: it.line.clone(),
             times: it.times,
             allowed: it.need == Need::Used,
+            by: it.by.clone(),
         };
         Ok(LearnedEgress {
             phase: proposal.phase.to_string(),
@@ -139,6 +159,24 @@ impl NetworkResolver for Networks {
             forgotten: proposal.forgotten,
             yaml: proposal.to_yaml(),
         })
+    }
+
+    fn log(
+        &self,
+        sandbox: SandboxId,
+        query: EgressLogQuery,
+    ) -> BoxFuture<'_, Result<EgressLog, Problem>> {
+        let log = self.log.clone();
+        Box::pin(async move {
+            let read = tokio::task::spawn_blocking(move || egress_log::read(&log, sandbox, query));
+            let read =
+                read.await.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+            read.map_err(|error| Problem::new(Code::Internal, error.to_string()))
+        })
+    }
+
+    fn reload(&self) -> BoxFuture<'_, Result<ReloadedPolicy, Problem>> {
+        Box::pin(self.reloader.reload("a person"))
     }
 }
 
@@ -170,9 +208,8 @@ mod tests {
         Owner::Person("ann".to_owned())
     }
 
-    fn usual() -> Networks {
-        let policy = PolicyFile::when_absent();
-        Networks::of(&policy, &ServerFile::default(), Path::new(""), None).unwrap()
+    fn usual() -> Layers {
+        Layers::of(&Said::nothing()).unwrap()
     }
 
     fn wish(allow: &[&str]) -> NetworkWish {

@@ -87,6 +87,7 @@ fn run(
         Command::Sandbox(sandbox) => sandbox.run(environment, out, err),
         Command::Image(image) => image.run(environment, out, err),
         Command::Secret(secret) => secret.run(environment, out, err),
+        Command::Egress(egress) => egress.run(environment, colors, out),
         Command::EgressGateway(_) => EgressGateway::run(),
         Command::Version(version) => version.run(out),
         Command::Completions(completions) => completions.run(cli::command(), out),

@@ -182,8 +182,8 @@ impl Binding {
         self.hosts.iter().any(|pattern| pattern.matches(host))
     }
 
-    /// Whether runs of `agent` may use it.
-    pub fn allows_agent(&self, agent: &AgentName) -> bool {
-        self.agents.is_empty() || self.agents.contains(agent)
+    /// Whether runs of `agent` may use it. One that names agents is not for a run that is of none.
+    pub fn allows_agent(&self, agent: Option<&AgentName>) -> bool {
+        self.agents.is_empty() || agent.is_some_and(|agent| self.agents.contains(agent))
     }
 }

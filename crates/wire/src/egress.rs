@@ -1,4 +1,4 @@
-//! What a sandbox may reach, explained and learned.
+//! What a sandbox may reach, explained and learned; what it did; and the policy that holds.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -79,4 +79,86 @@ pub struct LearnedRule {
     pub times: u64,
     /// Whether it is allowed now; otherwise it was refused.
     pub allowed: bool,
+    /// The command that wanted it last, where it was refused and that is known. It is what a program says of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// What changed when the server read its files again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReloadedPolicy {
+    /// Rules that are new or gone.
+    pub changes: Vec<PolicyChange>,
+    /// Other keys that changed, and hold now.
+    pub others: Vec<String>,
+    /// Keys that changed, and hold after the next start of the server.
+    pub after_restart: Vec<String>,
+    /// How many sandboxes that run have the new rules.
+    pub sandboxes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PolicyChange {
+    /// `organisation` or `platform`.
+    pub layer: String,
+    pub phase: String,
+    /// `allow` or `deny`.
+    pub list: String,
+    pub change: RuleChange,
+    /// As it is written.
+    pub rule: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleChange {
+    Added,
+    Removed,
+}
+
+/// Which records are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EgressLogQuery {
+    /// Only what was refused.
+    pub refused: bool,
+    /// The most records, the newest; 200 when it is left out, and never more than 2000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
+}
+
+/// What a sandbox did and tried, the oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EgressLog {
+    pub records: Vec<EgressRecord>,
+}
+
+/// One exchange.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct EgressRecord {
+    pub at_millis: i64,
+    pub host: String,
+    /// 0 for a name.
+    pub port: u16,
+    /// `connect`, `absolute_form`, `socks`, `transparent` or `names`.
+    pub way: String,
+    pub method: Option<String>,
+    /// Without the query.
+    pub path: Option<String>,
+    /// `done`, `refused` or `broken`.
+    pub outcome: String,
+    pub status: Option<u16>,
+    /// Of a refusal: a stable word.
+    pub code: Option<String>,
+    /// Why it was refused, or how it broke.
+    pub reason: Option<String>,
+    /// The rule that allowed it, or that decided against it.
+    pub rule: Option<String>,
+    /// The command that wanted it, where it was refused and that is known. It is what a program says of itself.
+    pub cause: Option<String>,
+    pub bytes_up: u64,
+    pub bytes_down: u64,
+    pub millis: u64,
+    pub cost_micros: Option<u64>,
 }

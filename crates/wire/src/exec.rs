@@ -51,6 +51,22 @@ pub struct StartExec {
     /// Bytes of output that are passed on; without limit when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<u64>,
+    /// Secrets whose values this one process gets as variables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expose: Option<ExposeSecrets>,
+}
+
+/// Secrets that enter the sandbox, for one process alone. Each must say `expose: env`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExposeSecrets {
+    pub names: Vec<String>,
+    /// The agent that the process is of. A secret that names agents is for theirs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Said by whoever means it in a sandbox of the tier `untrusted`.
+    #[serde(default)]
+    pub even_untrusted: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

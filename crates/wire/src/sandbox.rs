@@ -42,6 +42,9 @@ pub struct NetworkWish {
     /// Secrets that it may use by their placeholders, on the hosts that they are bound to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<String>,
+    /// The agent that the run is of. A secret that names agents is for theirs alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Whose rules of the policy hold: `setup`, `research`, `implement` or `review`; `implement` when it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<EgressPhase>,

@@ -336,7 +336,12 @@ struct Given {
 }
 
 fn whom<'a>(member: &'a Member, ruling: &'a Ruling) -> For<'a> {
-    For { sandbox: member.sandbox, owner: &member.owner, secrets: &ruling.network.secrets }
+    For {
+        sandbox: member.sandbox,
+        owner: &member.owner,
+        agent: ruling.network.agent.as_ref(),
+        secrets: &ruling.network.secrets,
+    }
 }
 
 fn no_credential(about: &About<'_>, error: &SecretError) -> Refusal {

@@ -8,7 +8,7 @@ use contracts::{
     sandbox::Owner,
     secret::{SecretError, SecretName, SecretValue},
 };
-use domain::{id::SandboxId, policy::HostName};
+use domain::{agent::AgentName, id::SandboxId, policy::HostName};
 use futures::future::BoxFuture;
 
 use crate::ask::Place;
@@ -18,6 +18,8 @@ use crate::ask::Place;
 pub struct For<'a> {
     pub sandbox: SandboxId,
     pub owner: &'a Owner,
+    /// The agent that the run is of.
+    pub agent: Option<&'a AgentName>,
     /// The secrets that this run may use.
     pub secrets: &'a [SecretName],
 }

@@ -48,6 +48,8 @@ pub struct Remembered {
 struct Shape {
     version: u32,
     owner: OwnerShape,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
     phase: String,
     layers: Vec<RulesShape>,
     pushes: Vec<PushShape>,
@@ -178,6 +180,7 @@ impl Shape {
                 Owner::Task(task) => OwnerShape::Task(task.to_string()),
                 Owner::Person(name) => OwnerShape::Person(name.clone()),
             },
+            agent: network.agent.as_ref().map(|agent| agent.as_str().to_owned()),
             phase: network.phase.as_str().to_owned(),
             layers: network.egress.layers(network.phase).map(RulesShape::new).collect(),
             pushes: network
@@ -225,6 +228,7 @@ impl Shape {
         let internal = |(name, shape): (String, InternalShape)| Ok((name, shape.internal()?));
         let network = Network {
             owner,
+            agent: self.agent.map(|agent| agent.parse().map_err(text)).transpose()?,
             phase,
             egress,
             pushes: self.pushes.into_iter().map(push).collect::<Result<_, String>>()?,

@@ -97,7 +97,8 @@ impl Member {
             Owner::Task(task) => (task.to_string(), None),
             Owner::Person(name) => (self.sandbox.to_string(), Some(name.clone())),
         };
-        Payers { task, agent: None, person }
+        let agent = lock(&self.given).agent.as_ref().map(|agent| agent.as_str().to_owned());
+        Payers { task, agent, person }
     }
 }
 

@@ -64,7 +64,7 @@ use self::{
 };
 use crate::{
     ask::{Exchange, Outcome, Report, Whose},
-    bundles::place::PlaceError,
+    bundles::{place::PlaceError, registries::RegistryHosts},
     gateway::link::GatewayLink,
     model::{
         budget::{Account, Purses, Spent},
@@ -236,6 +236,18 @@ impl Broker {
             }
         }
         present
+    }
+
+    /// The package managers of this host have answered, or say something else now.
+    pub async fn reload_registries(&self, registries: RegistryHosts) -> usize {
+        let standing =
+            Standing { registries: Arc::new(registries), ..Standing::clone(&self.standing()) };
+        self.reload(standing).await
+    }
+
+    /// The registries of this host, as far as they are known.
+    pub fn registries(&self) -> Arc<RegistryHosts> {
+        Arc::clone(&self.standing().registries)
     }
 
     /// The limits that a sandbox's requests count against from now on, instead of those that hold for every sandbox.

@@ -65,7 +65,12 @@ impl Broker {
         self.kept.write(sandbox, &remembered, seal).map_err(|error| invalid(&error))?;
         let Remembered { network, authority, generation } = remembered;
 
-        let whom = For { sandbox, owner: &network.owner, secrets: &network.secrets };
+        let whom = For {
+            sandbox,
+            owner: &network.owner,
+            agent: network.agent.as_ref(),
+            secrets: &network.secrets,
+        };
         let placeholders = self.settings.credentials.placeholders(whom).await;
         let placeholders = placeholders.map_err(|error| invalid(&error))?;
         let mut inside = trust::inside(&authority, &self.settings.roots, self.now())

@@ -1,4 +1,4 @@
-//! What a sandbox may reach: explained, and learned from what it did.
+//! What a sandbox may reach: explained, learned from what it did, and changed; and what it did.
 
 use axum::{
     Json,
@@ -6,11 +6,17 @@ use axum::{
 };
 use contracts::sandbox::Sandboxes;
 use wire::{
-    egress::{ExplainEgress, ExplainedEgress, LearnedEgress},
+    egress::{
+        EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, ReloadedPolicy,
+    },
     error::Refusal,
 };
 
-use crate::{door::Door, extract::Asked, problem::Answer};
+use crate::{
+    door::{Called, Door},
+    extract::{Asked, Words},
+    problem::Answer,
+};
 
 /// Says which rule decides about a request, and why
 #[utoipa::path(
@@ -44,4 +50,45 @@ pub(crate) async fn learned<S: Sandboxes>(
 ) -> Answer<Json<LearnedEgress>> {
     let id = door.find(&sandbox).await?.id;
     Ok(Json(door.networks.learned(id)?))
+}
+
+/// What the sandbox did and tried, the newest at the end
+///
+/// An id is known also when its sandbox is gone.
+#[utoipa::path(
+    get,
+    path = "/v1/sandboxes/{sandbox}/egress/log",
+    tag = "egress",
+    params(
+        ("sandbox" = String, Path, description = "An id or a name"),
+        ("refused" = Option<bool>, Query, description = "Only what was refused"),
+        ("most" = Option<u32>, Query, description = "The most records; 200 when it is left out")
+    ),
+    responses((status = 200, body = EgressLog), (status = "4XX", body = Refusal))
+)]
+pub(crate) async fn log<S: Sandboxes>(
+    State(door): State<Door<S>>,
+    Path(sandbox): Path<String>,
+    Words(query): Words<EgressLogQuery>,
+) -> Answer<Json<EgressLog>> {
+    let id = match Called::parse(&sandbox)? {
+        Called::Id(id) => id,
+        Called::Name(_) => door.find(&sandbox).await?.id,
+    };
+    Ok(Json(door.networks.log(id, query).await?))
+}
+
+/// Reads the server's files again, and says what changed
+///
+/// What is wrong in them changes nothing, and is said.
+#[utoipa::path(
+    post,
+    path = "/v1/policy/reload",
+    tag = "egress",
+    responses((status = 200, body = ReloadedPolicy), (status = "4XX", body = Refusal))
+)]
+pub(crate) async fn reload<S: Sandboxes>(
+    State(door): State<Door<S>>,
+) -> Answer<Json<ReloadedPolicy>> {
+    Ok(Json(door.networks.reload().await?))
 }

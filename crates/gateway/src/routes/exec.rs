@@ -30,6 +30,7 @@ use crate::{
     door::Door,
     extract::bad,
     problem::{Answer, problem},
+    values::{Cleaned, Values, cleaned},
 };
 
 /// How long a caller may take to say what it wants.
@@ -79,7 +80,7 @@ async fn converse<S: Sandboxes>(door: Door<S>, sandbox: Listed, socket: WebSocke
         // The caller left.
         None => return,
         Some(Ok(finished)) => ServerSays::Finished(convert::finished(&finished)),
-        Some(Err(error)) => ServerSays::Failed { error },
+        Some(Err(error)) => ServerSays::Failed { error: cleaned(&*door.values, error) },
     };
     // Whoever leaves now has missed the end; nothing else is lost.
     drop(sink.send(text(&last)).await);
@@ -98,8 +99,12 @@ async fn run<S: Sandboxes>(
     let (to_command, input) = mpsc::channel(8);
     let (output, said) = mpsc::channel(16);
     let (to_caller, notes) = mpsc::channel(8);
+    let mut cleaners = match Cleaners::new(&*door.values) {
+        Ok(cleaners) => cleaners,
+        Err(problem) => return Some(Err(problem)),
+    };
     let running = door.sandboxes.exec(sandbox.id, name, command, Streams { input, output });
-    let running = async { tokio::join!(running, speak(sink, said, notes)).0 };
+    let running = async { tokio::join!(running, speak(sink, said, notes, &mut cleaners)).0 };
     tokio::select! {
         biased;
         finished = running => Some(finished.map_err(|error| {
@@ -154,7 +159,16 @@ async fn begin<S: Sandboxes>(
     // A command that nobody named is never taken for another.
     let name = start.name.clone().unwrap_or_else(|| format!("unnamed-{:x}", door.ids.next()));
     let name = CommandName::new(name);
-    Ok((name, command(start, sandbox)))
+    let exposed = match start.expose.as_ref().filter(|wish| !wish.names.is_empty()) {
+        Some(wish) => {
+            let program = start.argv.first().map(String::as_str).unwrap_or_default();
+            door.values.expose(wish, sandbox, program).await?
+        }
+        None => Vec::new(),
+    };
+    let mut command = command(start, sandbox);
+    command.environment.extend(exposed);
+    Ok((name, command))
 }
 
 fn command(start: StartExec, sandbox: &Listed) -> Exec {
@@ -186,23 +200,98 @@ fn command(start: StartExec, sandbox: &Listed) -> Exec {
     }
 }
 
+/// Takes values of secrets out of the two streams of a command. Without any there is nothing to do.
+struct Cleaners([Option<Box<dyn Cleaned>>; 2]);
+
+/// So long may a few bytes be held that could be the beginning of a value: whoever types wants to see it.
+const HELD: Duration = Duration::from_millis(50);
+
+impl Cleaners {
+    fn new(values: &dyn Values) -> Result<Self, Problem> {
+        Ok(Self([values.stream()?, values.stream()?]))
+    }
+
+    fn clean(&mut self, output: Output) -> Output {
+        let [out, error] = &mut self.0;
+        match (output, out, error) {
+            (Output::Out(bytes), Some(cleaner), _) => Output::Out(cleaner.feed(&bytes)),
+            (Output::Error(bytes), _, Some(cleaner)) => Output::Error(cleaner.feed(&bytes)),
+            (output @ Output::Out(_), None, _) | (output @ Output::Error(_), _, None) => output,
+        }
+    }
+
+    fn is_holding(&self) -> bool {
+        self.0.iter().flatten().any(|cleaner| cleaner.is_holding())
+    }
+
+    /// What each stream still has, by `take`.
+    fn rest(&mut self, take: impl Fn(&mut (dyn Cleaned + 'static)) -> Vec<u8>) -> [Output; 2] {
+        let mut rest = self.0.each_mut().map(|cleaner| cleaner.as_deref_mut().map(&take));
+        let [out, error] = &mut rest;
+        let take = |bytes: &mut Option<Vec<u8>>| bytes.take().unwrap_or_default();
+        [Output::Out(take(out)), Output::Error(take(error))]
+    }
+}
+
 /// Passes on what the command says, until it has said all.
 async fn speak(
     sink: &mut Sink,
     mut said: mpsc::Receiver<Output>,
     mut notes: mpsc::Receiver<ServerSays>,
+    cleaners: &mut Cleaners,
 ) {
+    let mut is_waiting = false;
     loop {
-        let message = tokio::select! {
-            Some(note) = notes.recv() => text(&note),
-            output = said.recv() => match output {
-                None => return,
-                Some(Output::Out(bytes)) => Message::Binary(Tag::Out.message(&bytes)),
-                Some(Output::Error(bytes)) => Message::Binary(Tag::Error.message(&bytes)),
-            },
+        let next = tokio::select! {
+            Some(note) = notes.recv() => {
+                drop(sink.send(text(&note)).await);
+                continue;
+            }
+            next = heard(&mut said, is_waiting) => next,
+        };
+        match next {
+            Heard::Nothing => {
+                is_waiting = false;
+                pass_on(sink, cleaners.rest(Cleaned::release)).await;
+            }
+            Heard::All => return pass_on(sink, cleaners.rest(Cleaned::finish)).await,
+            Heard::Some(output) => {
+                pass_on(sink, [cleaners.clean(output)]).await;
+                is_waiting = cleaners.is_holding();
+            }
+        }
+    }
+}
+
+enum Heard {
+    Some(Output),
+    /// For a while.
+    Nothing,
+    /// The command has said all.
+    All,
+}
+
+async fn heard(said: &mut mpsc::Receiver<Output>, is_waiting: bool) -> Heard {
+    let output = if is_waiting {
+        match tokio::time::timeout(HELD, said.recv()).await {
+            Ok(output) => output,
+            Err(_late) => return Heard::Nothing,
+        }
+    } else {
+        said.recv().await
+    };
+    output.map_or(Heard::All, Heard::Some)
+}
+
+async fn pass_on(sink: &mut Sink, outputs: impl IntoIterator<Item = Output>) {
+    for output in outputs {
+        let message = match output {
+            Output::Out(bytes) | Output::Error(bytes) if bytes.is_empty() => continue,
+            Output::Out(bytes) => Tag::Out.message(&bytes),
+            Output::Error(bytes) => Tag::Error.message(&bytes),
         };
         // A caller that cannot be reached has left, which the listener notices.
-        drop(sink.send(message).await);
+        drop(sink.send(Message::Binary(message)).await);
     }
 }
 

@@ -22,6 +22,7 @@ use crate::{
     driven::{News, driven},
     extract::{Asked, bad},
     problem::{Answer, problem},
+    values::Values,
 };
 
 /// The shortest beginning of a key that may stand for it.
@@ -65,22 +66,22 @@ pub(crate) async fn build<S: Sandboxes>(
             }
         }
     });
-    let lines = driven(building, told).map(|news| {
+    let values = door.values.clone();
+    let lines = driven(building, told).map(move |news| {
         let news = match news {
             News::Item(news) => convert::news(news),
             News::End(Ok(image)) => BuildNews::Built { image: convert::image(image) },
             News::End(Err(error)) => BuildNews::Failed { error },
         };
-        Ok::<Bytes, Infallible>(line(&news))
+        Ok::<Bytes, Infallible>(line(&news, &*values))
     });
     Ok(([("content-type", "application/x-ndjson")], Body::from_stream(lines)))
 }
 
-fn line(news: &BuildNews) -> Bytes {
+fn line(news: &BuildNews, values: &dyn Values) -> Bytes {
     // Strings and numbers always can be written.
-    let mut line = serde_json::to_vec(news).unwrap_or_default();
-    line.push(b'\n');
-    line.into()
+    let line = serde_json::to_string(news).unwrap_or_default() + "\n";
+    values.text(&line).into_owned().into()
 }
 
 /// The images that are kept, the most recently used first

@@ -34,6 +34,8 @@ pub fn router<S: Sandboxes>(door: Door<S>) -> Router {
         .route("/v1/sandboxes/{sandbox}/fork", post(life::fork::<S>))
         .route("/v1/sandboxes/{sandbox}/egress/explain", post(egress::explain::<S>))
         .route("/v1/sandboxes/{sandbox}/egress/learned", get(egress::learned::<S>))
+        .route("/v1/sandboxes/{sandbox}/egress/log", get(egress::log::<S>))
+        .route("/v1/policy/reload", post(egress::reload::<S>))
         .route("/v1/sandboxes/{sandbox}/exec", get(exec::exec::<S>))
         .route("/v1/sandboxes/{sandbox}/entry", get(files::entry::<S>))
         .route("/v1/sandboxes/{sandbox}/entries", get(files::entries::<S>))

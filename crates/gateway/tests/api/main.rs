@@ -9,3 +9,4 @@ mod files;
 mod sandboxes;
 mod secrets;
 mod stage;
+mod values;

@@ -30,6 +30,7 @@ impl Stage {
             sandboxes: Arc::new(ScriptedSandboxes::new(ledger)),
             sources: Arc::new(NoSources),
             networks: Arc::new(NoNetworks),
+            values: Arc::new(crate::values::OneValue),
             ids: Arc::new(SystemIds),
             owner: "ann".to_owned(),
             version: "1.2.3".to_owned(),
@@ -37,6 +38,7 @@ impl Stage {
         };
         let shelf = Arc::new(crate::secrets::ScriptedShelf::default());
         let router = gateway::router(door).merge(gateway::secrets_router(shelf));
+        let router = gateway::without_values(router, Arc::new(crate::values::OneValue));
         let unix = UnixListener::bind(directory.path().join("lamp.sock")).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = tcp.local_addr().unwrap().port();

@@ -8,6 +8,7 @@ pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
+pub(crate) mod egress;
 pub(crate) mod egress_gateway;
 pub(crate) mod image;
 pub(crate) mod policy;

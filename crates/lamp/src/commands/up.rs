@@ -1,25 +1,32 @@
 //! `lamp up`: the server.
 
-use std::{io::Write, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io::{IsTerminal as _, Write},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use contracts::{clock::SystemClock, sandbox::Sandboxes};
-use gateway::{Closing, Door, Patience, Token};
+use gateway::{Closing, Door, Patience, Token, Values};
 use tokio::{
     net::TcpListener,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     data_directory::Account,
+    discretion::{CleanLog, Discretion},
     environment::Environment,
     exit::Exit,
-    gatekeeper::{self, Gatekeeper},
     ids::SystemIds,
     kept::KeptFlags,
-    networks::Networks,
+    outward::{self, Outward},
     provider::{self, Mirrored},
+    reload::Reloader,
     report::Hint,
     run_directory, token,
     vault::{self, Shelf},
@@ -31,7 +38,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Start the server
 ///
 /// Serves the API on a unix socket, and on the loopback to those who show the token. Runs until Ctrl-C or
-/// SIGTERM. Sandboxes live on without it, and are found again at the next start.
+/// SIGTERM; SIGHUP has its files read again, as `lamp policy reload` does. Sandboxes live on without it, and are
+/// found again at the next start.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Up {
     #[command(flatten)]
@@ -56,18 +64,25 @@ impl Up {
         environment: &Environment,
         out: &mut impl Write,
     ) -> anyhow::Result<Exit> {
-        let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false);
+        let log = CleanLog::default();
+        let format = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
         // A test may have set one already.
-        drop(log.with_max_level(tracing::Level::INFO).try_init());
+        drop(format.with_max_level(tracing::Level::INFO).try_init());
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.context("cannot start")?;
-        let served = runtime.block_on(self.serve(environment, out));
+        let served = runtime.block_on(self.serve(environment, &log, out));
         // Whatever still waits for a caller is let go.
         runtime.shutdown_timeout(Duration::from_secs(1));
         served
     }
 
-    async fn serve(&self, environment: &Environment, out: &mut impl Write) -> anyhow::Result<Exit> {
+    async fn serve(
+        &self,
+        environment: &Environment,
+        log: &CleanLog,
+        out: &mut impl Write,
+    ) -> anyhow::Result<Exit> {
+        let mut signals = Signals::new()?;
         let kept = self.kept.find(environment)?;
         kept.household.check()?;
         let data = kept.place.directory().to_owned();
@@ -87,59 +102,40 @@ impl Up {
         let address = loopback.local_addr()?;
         let secret = token::read_or_make(&data)?;
         let keeper = vault::open(&data, environment)?;
-        let secrets = Shelf::new(keeper.clone(), data.join("egress"));
+        log.of(&keeper);
+        let secrets = Shelf::new(keeper.clone(), outward::directory(&data));
         secrets.settle();
-        let store = kept.open_or_make().await?;
+        let outward = Outward::open(&data, &kept, &keeper, environment).await?;
+        let road = Arc::clone(outward.gatekeeper.broker());
+        let sandboxes = provider::start(&data, &run, &kept.household, road).await?;
+        outward.gatekeeper.serve(sandboxes.clone());
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
-        // The way out ends last: what sandboxes do while they are let go is still written down.
-        let (way_out, gates) = (CancellationToken::new(), TaskTracker::new());
-        let plan = gatekeeper::Plan::new(kept.server.clone(), &kept.beside, environment);
-        let gatekeeper = Gatekeeper::start(&data, &plan, &keeper, (&gates, &way_out)).await?;
-        let broker = Arc::clone(gatekeeper.broker());
-        let networks = Networks::of(&kept.policy, &kept.server, &kept.beside, Arc::clone(&broker))?;
-        let sandboxes = provider::start(&data, &run, &kept.household, broker).await?;
-        gatekeeper.serve(sandboxes.clone());
 
-        writeln!(out, "Lamplighter {} is up.", env!("CARGO_PKG_VERSION"))?;
-        writeln!(out, "  socket  {}", socket.display())?;
-        writeln!(
-            out,
-            "  http    http://{address}, with the token in {}",
-            token::place(&data).display()
-        )?;
-        writeln!(out, "  data    {}", data.display())?;
-        tell_tiers(&sandboxes, out)?;
-        let lives_on = if self.temporary {
-            "Its sandboxes end with it."
-        } else {
-            "Sandboxes live on, and the next `lamp up` finds them."
-        };
-        writeln!(out, "Ctrl-C ends it. {lives_on}")?;
-        out.flush()?;
-
+        self.tell(out, (&socket, address, &data), &sandboxes)?;
+        let values: Arc<dyn Values> =
+            Arc::new(Discretion { keeper, store: Arc::clone(&outward.store) });
         let door = Door {
             sandboxes: Arc::new(sandboxes.clone()),
             sources: Arc::new(Mirrored(sandboxes.clone())),
-            networks: Arc::new(networks),
+            networks: Arc::new(outward.networks()),
+            values: Arc::clone(&values),
             ids: Arc::new(SystemIds),
             owner: "local".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             closing: Closing { stop: stop.clone(), talks: servers.clone() },
         };
-        let (router, patience) = (
-            gateway::router(door).merge(gateway::secrets_router(Arc::new(secrets))),
-            Patience::default(),
-        );
+        let router = gateway::router(door).merge(gateway::secrets_router(Arc::new(secrets)));
+        let (router, patience) = (gateway::without_values(router, values), Patience::default());
         let owner = rustix::process::geteuid().as_raw();
         let (tended, until) = (sandboxes.clone(), stop.clone());
         servers.spawn(async move { tended.run(&SystemClock, until).await });
         servers.spawn(gateway::serve_unix(unix, owner, router.clone(), patience, stop.clone()));
         let token = Token::new(&secret);
         servers.spawn(gateway::serve_loopback(loopback, token, router, patience, stop.clone()));
-        told_to_end().await?;
+        signals.told_to_end(&outward.reloader).await;
         stop.cancel();
         servers.close();
-        gatekeeper.let_go();
+        outward.gatekeeper.let_go();
         // At once: whoever waits for a command is told what becomes of it when its sandbox is let go. A caller that does
         // not hang up then is hung up on.
         let callers = tokio::time::timeout(GRACE, servers.wait());
@@ -152,13 +148,36 @@ impl Up {
         };
         let (_told, let_go) = tokio::join!(callers, letting_go);
         let_go?;
-        way_out.cancel();
-        gates.close();
-        drop(tokio::time::timeout(GRACE, gates.wait()).await);
-        store.close().await;
+        outward.close(GRACE).await;
         drop(fs_err::remove_file(&socket));
         writeln!(out, "The server has ended.")?;
         Ok(Exit::Done)
+    }
+
+    /// What a person wants to know of a server that is up.
+    fn tell(
+        &self,
+        out: &mut impl Write,
+        (socket, address, data): (&Path, SocketAddr, &Path),
+        sandboxes: &impl Sandboxes,
+    ) -> anyhow::Result<()> {
+        writeln!(out, "Lamplighter {} is up.", env!("CARGO_PKG_VERSION"))?;
+        writeln!(out, "  socket  {}", socket.display())?;
+        writeln!(
+            out,
+            "  http    http://{address}, with the token in {}",
+            token::place(data).display()
+        )?;
+        writeln!(out, "  data    {}", data.display())?;
+        tell_tiers(sandboxes, out)?;
+        let lives_on = if self.temporary {
+            "Its sandboxes end with it."
+        } else {
+            "Sandboxes live on, and the next `lamp up` finds them."
+        };
+        writeln!(out, "Ctrl-C ends it. {lives_on}")?;
+        out.flush()?;
+        Ok(())
     }
 
     async fn bind(&self) -> anyhow::Result<TcpListener> {
@@ -207,14 +226,50 @@ fn tell_weaker(weaker: &[String], out: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn told_to_end() -> anyhow::Result<()> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+/// What a service manager or a person tells the server.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hang_up: Signal,
+    /// Whether it was started in a terminal.
+    has_terminal: bool,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            has_terminal: std::io::stdin().is_terminal(),
+        })
     }
-    Ok(())
+
+    /// Comes back when it is told to end. Until then, SIGHUP has the files read again.
+    async fn told_to_end(&mut self, reloader: &Reloader) {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return,
+                _ = self.hang_up.recv() => {
+                    // A terminal that was closed says the same, and means the end.
+                    if self.has_terminal && fs_err::File::open("/dev/tty").is_err() {
+                        return;
+                    }
+                    match reloader.reload("SIGHUP").await {
+                        Ok(told) => tracing::info!(
+                            rules = told.changes.len(),
+                            others = ?told.others,
+                            after_restart = ?told.after_restart,
+                            sandboxes = told.sandboxes,
+                            "the files were read again"
+                        ),
+                        Err(problem) => tracing::error!(%problem, "the files were not taken"),
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -29,8 +29,7 @@ impl Handed {
     /// Those of a run's secrets that are bound to a host, with the places where they may stand.
     fn named(&self, whom: For<'_>, host: &HostName) -> Vec<(SecretName, Vec<ask::Place>)> {
         let described = whom.secrets.iter().filter_map(|name| self.0.describe(name));
-        // Runs do not say yet which agent they are of: what is for certain agents is for nobody.
-        let open = described.filter(|secret| secret.binding.agents.is_empty());
+        let open = described.filter(|secret| secret.binding.allows_agent(whom.agent));
         let bound = open.filter(|secret| secret.binding.allows_host(host));
         bound.map(|it| (it.name, it.binding.places.iter().map(place).collect())).collect()
     }
@@ -51,7 +50,7 @@ impl Credentials for Handed {
             for name in whom.secrets {
                 match self.0.describe(name) {
                     None => return Err(SecretError::Unknown(name.clone())),
-                    Some(secret) if !secret.binding.agents.is_empty() => {
+                    Some(secret) if !secret.binding.allows_agent(whom.agent) => {
                         return Err(SecretError::ForAgents(name.clone()));
                     }
                     Some(_) => {}
@@ -143,7 +142,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_secret_that_names_agents_is_handed_to_no_run_that_is_not_known_to_be_theirs() {
+    async fn a_secret_that_names_agents_is_handed_to_their_runs_alone() {
         let at = tempfile::tempdir().unwrap();
         let master = Master::File(at.path().join("master.key"));
         let keeper = Keeper::open(at.path().join("secrets"), master, SystemRandomness).unwrap();
@@ -161,11 +160,20 @@ mod tests {
         let handed = Handed(keeper);
         let (owner, host) = (Owner::Person("ann".to_owned()), "api.example.com".parse().unwrap());
         let (open, closed) = (["OPEN".parse().unwrap()], ["CLOSED".parse().unwrap()]);
-        let whom = |secrets| For { sandbox: SandboxId::from_u128(1), owner: &owner, secrets };
+        let sandbox = SandboxId::from_u128(1);
+        let whom = |secrets| For { sandbox, owner: &owner, agent: None, secrets };
+        let (fixer, other) = ("fixer".parse().unwrap(), "other".parse().unwrap());
         assert_eq!(handed.bound(whom(&open), &host).await.unwrap().len(), 1, "the control");
         assert_eq!(handed.placeholders(whom(&open)).await.unwrap().len(), 1, "the control");
-        assert!(handed.bound(whom(&closed), &host).await.unwrap().is_empty());
-        let refused = handed.placeholders(whom(&closed)).await.unwrap_err();
-        assert!(matches!(refused, SecretError::ForAgents(_)), "{refused}");
+        for agent in [None, Some(&other)] {
+            let whom = For { agent, ..whom(&closed) };
+            assert!(handed.bound(whom, &host).await.unwrap().is_empty());
+            assert!(!handed.is_bound(whom, &host).await);
+            let refused = handed.placeholders(whom).await.unwrap_err();
+            assert!(matches!(refused, SecretError::ForAgents(_)), "{refused}");
+        }
+        let theirs = For { agent: Some(&fixer), ..whom(&closed) };
+        assert_eq!(handed.bound(theirs, &host).await.unwrap().len(), 1);
+        assert_eq!(handed.placeholders(theirs).await.unwrap().len(), 1);
     }
 }

@@ -3,17 +3,14 @@
 //! ```text
 //!  provider ── doors ──▶ broker ◀── frames over a socket ──▶ `lamp egress-gateway`
 //!                          ├── credentials ──▶ secrets
-//!                          └── records ──▶ <data>/egress/log.jsonl
+//!                          └── records ──▶ trail: <data>/egress/log.jsonl, and the audit log
 //! ```
 
+mod cause;
 mod credentials;
 mod process;
 
-use std::{
-    os::unix::fs::DirBuilderExt as _,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
 use config::server::ServerFile;
@@ -22,9 +19,7 @@ use domain::policy::Ecosystem;
 use egress::{
     broker::{
         self, Broker,
-        cause::NoCauses,
-        ledger::{FileLedger, Rotation},
-        standing::{SpendingLimits, Standing},
+        standing::{Above, SpendingLimits, Standing},
         traffic::{Allowance, Allowances},
     },
     bundles::registries::RegistryHosts,
@@ -36,12 +31,16 @@ use secrets::keeper::Keeper;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
+    cause::Inside,
     credentials::{Handed, Sealed},
-    process::GatewayProcess,
+    process::{GatewayProcess, Sandboxes},
 };
 use crate::{
     environment::Environment,
+    kept::Said,
+    networks::Layers,
     report::Hint,
+    trail::Trail,
     way_out::{self, Certificates},
 };
 
@@ -53,65 +52,51 @@ const BUNDLES: [&str; 3] =
 #[derive(Debug, Clone)]
 pub(crate) struct Gatekeeper {
     broker: Arc<Broker>,
-    process: Arc<GatewayProcess>,
+    sandboxes: Arc<Sandboxes>,
 }
 
-/// What is known of the way out before it is opened.
-#[derive(Debug, Clone)]
-pub(crate) struct Plan {
-    pub(crate) server: ServerFile,
-    /// Where files that it names stand.
-    pub(crate) beside: PathBuf,
-    pub(crate) home: Option<PathBuf>,
-}
-
-impl Plan {
-    pub(crate) fn new(server: ServerFile, beside: &Path, environment: &Environment) -> Self {
-        Self { server, beside: beside.to_owned(), home: environment.home.clone() }
-    }
+/// What the way out is made of.
+#[derive(Debug)]
+pub(crate) struct Plan<'a> {
+    pub(crate) said: &'a Said,
+    pub(crate) layers: &'a Layers,
+    pub(crate) keeper: &'a Keeper,
+    pub(crate) trail: Trail,
+    pub(crate) environment: &'a Environment,
 }
 
 impl Gatekeeper {
     /// Opens the broker, starts the gateway, and comes back when it serves.
     pub(crate) async fn start(
-        data: &Path,
-        plan: &Plan,
-        keeper: &Keeper,
+        directory: PathBuf,
+        plan: Plan<'_>,
         (tasks, stop): (&TaskTracker, &CancellationToken),
     ) -> anyhow::Result<Self> {
-        let directory = data.join("egress");
-        let ledger = directory.join("log.jsonl");
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        let Plan { said, layers, keeper, trail, environment } = plan;
+        let sandboxes = Arc::new(Sandboxes::default());
         let broker = Broker::open(broker::Settings {
             // Package managers take their time to answer; they are asked meanwhile.
-            standing: standing(plan, RegistryHosts::default())?,
+            standing: standing(said, layers, Arc::default())?,
             prices: Prices::shipped()?,
             roots: roots()?,
             credentials: Arc::new(Handed(keeper.clone())),
             seal: Arc::new(Sealed(Arc::clone(keeper.sealer()))),
-            ledger: Arc::new(FileLedger::open(&ledger, Rotation::default()).with_context(
-                || {
-                    Hint::new(
-                        format!("cannot write `{}`", ledger.display()),
-                        "look at the rights of the data directory",
-                    )
-                },
-            )?),
-            causes: Arc::new(NoCauses),
+            ledger: Arc::new(trail),
+            causes: Arc::new(Inside { sandboxes: Arc::clone(&sandboxes), keeper: keeper.clone() }),
             now: Arc::new(|| SystemClock.now()),
             directory,
         });
         let broker = Arc::new(broker.context("cannot open the way out")?);
-        let process = Arc::new(GatewayProcess::default());
-        let (serving, held, until) = (Arc::clone(&broker), Arc::clone(&process), stop.clone());
+        let process = GatewayProcess::new(Arc::clone(&sandboxes), environment.certificates.clone());
+        let (serving, until) = (Arc::clone(&broker), stop.clone());
         tasks.spawn(async move {
-            if let Err(error) = serving.serve(&*held, &until).await {
+            if let Err(error) = serving.serve(&process, &until).await {
                 tracing::error!(%error, "sandboxes reach nothing");
             }
         });
         broker.serving().await;
-        let keeper = Self { broker, process };
-        keeper.ask_package_managers(plan.clone(), tasks);
+        let keeper = Self { broker, sandboxes };
+        keeper.ask_package_managers(said.server.clone(), environment.home.clone(), tasks);
         Ok(keeper)
     }
 
@@ -121,25 +106,22 @@ impl Gatekeeper {
 
     /// Those who are asked for fresh doors when there is a new gateway.
     pub(crate) fn serve(&self, provider: Provider) {
-        self.process.serve(provider);
+        self.sandboxes.serve(provider);
     }
 
     /// The sandboxes are let go: nobody is asked for doors any more.
     pub(crate) fn let_go(&self) {
-        self.process.let_go();
+        self.sandboxes.let_go();
     }
 
-    fn ask_package_managers(&self, plan: Plan, tasks: &TaskTracker) {
+    fn ask_package_managers(&self, file: ServerFile, home: Option<PathBuf>, tasks: &TaskTracker) {
         let broker = Arc::clone(&self.broker);
         tasks.spawn(async move {
             let asked = tokio::task::spawn_blocking(move || {
-                let home = plan.home.as_deref();
-                let hosts = way_out::registries_of_host(&plan.server, Ecosystem::ALL, home);
-                standing(&plan, hosts)
+                way_out::registries_of_host(&file, Ecosystem::ALL, home.as_deref())
             });
             match asked.await {
-                Ok(Ok(standing)) => drop(broker.reload(standing).await),
-                Ok(Err(error)) => broker.alarm(None, error.to_string()),
+                Ok(hosts) => drop(broker.reload_registries(hosts).await),
                 Err(error) => broker.alarm(None, error.to_string()),
             }
         });
@@ -147,13 +129,19 @@ impl Gatekeeper {
 }
 
 /// What the files say, for every sandbox.
-fn standing(plan: &Plan, registries: RegistryHosts) -> anyhow::Result<Standing> {
+pub(crate) fn standing(
+    said: &Said,
+    layers: &Layers,
+    registries: Arc<RegistryHosts>,
+) -> anyhow::Result<Standing> {
+    let policy = layers.policy();
+    let task = policy.ceilings.budget.min(said.server.defaults.budget.get());
     Ok(Standing {
-        known: Arc::new(way_out::known(&plan.server, Certificates::Beside(&plan.beside))?),
-        registries: Arc::new(registries),
-        above: None,
-        money: SpendingLimits::default(),
-        allowances: allowances(&plan.server),
+        known: Arc::new(way_out::known(&said.server, Certificates::Beside(&said.beside))?),
+        registries,
+        above: Some(Above { egress: policy.egress, internal: layers.internal.clone() }),
+        money: SpendingLimits { task: Some(task), periods: policy.budgets },
+        allowances: allowances(&said.server),
     })
 }
 

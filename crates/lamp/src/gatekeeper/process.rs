@@ -1,9 +1,10 @@
 //! The gateway as a process: this program, started again for nothing else.
 
 use std::{
+    ffi::OsString,
     os::{fd::OwnedFd, unix::net::UnixStream},
     process::Stdio,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -16,34 +17,49 @@ use tokio::process::{Child, Command};
 const SHORTEST_LIFE: Duration = Duration::from_secs(1);
 
 /// Starts gateways, one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct GatewayProcess {
     /// Whose sandboxes get fresh doors.
-    provider: Mutex<Option<Provider>>,
+    sandboxes: Arc<Sandboxes>,
+    /// The variables that it gets: where certificates are, and nothing else.
+    certificates: Vec<(&'static str, OsString)>,
     child: Mutex<Option<Child>>,
 }
 
-impl GatewayProcess {
+/// The sandboxes of this server, from when there are any until they are let go.
+#[derive(Debug, Default)]
+pub(super) struct Sandboxes(Mutex<Option<Provider>>);
+
+impl Sandboxes {
     pub(super) fn serve(&self, provider: Provider) {
-        *lock(&self.provider) = Some(provider);
+        *lock(&self.0) = Some(provider);
     }
 
     /// Lets go of them: they are about to end.
     pub(super) fn let_go(&self) {
-        drop(lock(&self.provider).take());
+        drop(lock(&self.0).take());
     }
 
-    fn spawn() -> std::io::Result<(UnixStream, Child)> {
+    pub(super) fn provider(&self) -> Option<Provider> {
+        lock(&self.0).clone()
+    }
+}
+
+impl GatewayProcess {
+    pub(super) fn new(
+        sandboxes: Arc<Sandboxes>,
+        certificates: Vec<(&'static str, OsString)>,
+    ) -> Self {
+        Self { sandboxes, certificates, child: Mutex::default() }
+    }
+
+    fn spawn(&self) -> std::io::Result<(UnixStream, Child)> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut command = Command::new(std::env::current_exe()?);
-        // It finds certificates by the variables that say where they are, and needs to know nothing else.
-        let certificates = std::env::vars_os().filter(|(name, _)| {
-            name.to_str().is_some_and(|name| matches!(name, "SSL_CERT_FILE" | "SSL_CERT_DIR"))
-        });
         command
             .arg("egress-gateway")
             .env_clear()
-            .envs(certificates)
+            .envs(self.certificates.iter().map(|(name, value)| (name, value)))
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
@@ -68,7 +84,7 @@ impl Gateways for GatewayProcess {
                 let _breath =
                     tokio::time::timeout(SHORTEST_LIFE, std::future::pending::<()>()).await;
             }
-            let (ours, child) = Self::spawn().map_err(|error| error.to_string())?;
+            let (ours, child) = self.spawn().map_err(|error| error.to_string())?;
             *lock(&self.child) = Some(child);
             Ok(ours)
         })
@@ -76,8 +92,7 @@ impl Gateways for GatewayProcess {
 
     fn fresh_doors(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            let provider = lock(&self.provider).clone();
-            if let Some(provider) = provider {
+            if let Some(provider) = self.sandboxes.provider() {
                 provider.join_again().await;
             }
         })

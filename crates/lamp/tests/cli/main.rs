@@ -4,6 +4,7 @@
 mod completions;
 mod config;
 mod doctor;
+mod egress;
 mod household;
 mod image;
 mod kept;

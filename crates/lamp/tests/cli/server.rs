@@ -57,6 +57,12 @@ impl Server {
         std::mem::replace(&mut self.world, World::new())
     }
 
+    /// Tells it to read its files again.
+    pub(crate) fn hang_up(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    }
+
     fn end(&mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).ok();

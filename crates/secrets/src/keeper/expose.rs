@@ -5,11 +5,11 @@
 
 use std::future::Future;
 
-use contracts::secret::{SecretError, SecretName, SecretSource as _, SecretValue};
-use domain::{
-    agent::AgentName,
-    id::{SandboxId, TaskId},
+use contracts::{
+    sandbox::Owner,
+    secret::{SecretError, SecretName, SecretSource as _, SecretValue},
 };
+use domain::{agent::AgentName, id::SandboxId};
 
 use super::Keeper;
 use crate::binding::Exposure;
@@ -17,9 +17,10 @@ use crate::binding::Exposure;
 /// Who asks for values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
-    pub task: TaskId,
+    pub owner: Owner,
     pub sandbox: SandboxId,
-    pub agent: AgentName,
+    /// None for a run that says of no agent that it is theirs.
+    pub agent: Option<AgentName>,
 }
 
 /// A value that is about to enter a sandbox.
@@ -45,8 +46,6 @@ pub enum ExposeError {
         "the secret `{0}` does not enter sandboxes; if a tool needs its value, set it with `lamp secret set {0} --expose env`"
     )]
     NotExposed(SecretName),
-    #[error("the secret `{name}` is not for the agent `{agent}`")]
-    OtherAgent { name: SecretName, agent: String },
     #[error(
         "that the secret `{name}` enters a sandbox cannot be written down, so it does not: {reason}"
     )]
@@ -70,9 +69,8 @@ impl Keeper {
                 Exposure::Never => return Err(ExposeError::NotExposed(name.clone())),
                 Exposure::Environment => {}
             }
-            if !described.binding.allows_agent(&by.agent) {
-                let agent = by.agent.as_str().to_owned();
-                return Err(ExposeError::OtherAgent { name: name.clone(), agent });
+            if !described.binding.allows_agent(by.agent.as_ref()) {
+                return Err(SecretError::ForAgents(name.clone()).into());
             }
             let (version, program) = (described.version, program.to_owned());
             about_to.push(Exposed { name: name.clone(), version, by: by.clone(), program });
@@ -80,7 +78,11 @@ impl Keeper {
         let mut variables = Vec::new();
         for exposed in about_to {
             let name = exposed.name.clone();
-            let value = self.value(&name, by.task, by.sandbox).await?;
+            let value = match &by.owner {
+                Owner::Task(task) => self.value(&name, *task, by.sandbox).await?,
+                // A person's sandbox is the person's own, and so are the secrets of this server.
+                Owner::Person(_) => self.for_the_server(&name)?,
+            };
             let noted = witness.note(&exposed).await;
             noted.map_err(|reason| ExposeError::NotWritten { name: name.clone(), reason })?;
             variables.push((name, value));

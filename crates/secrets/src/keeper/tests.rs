@@ -5,6 +5,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use contracts::sandbox::Owner;
 use proptest::prelude::*;
 
 use super::*;
@@ -346,9 +347,9 @@ async fn a_value_enters_a_sandbox_only_by_its_own_word_and_after_it_was_written_
     bound.binding.agents = vec!["other".parse().unwrap()];
     keeper.set(bound, NOW).unwrap();
     let by = Use {
-        task: key(1).task,
+        owner: Owner::Task(key(1).task),
         sandbox: SandboxId::from_u128(1),
-        agent: "fixer".parse().unwrap(),
+        agent: Some("fixer".parse().unwrap()),
     };
     let book = Book(Mutex::default(), Ok(()));
     let ask = async |names: &[&str]| {
@@ -358,7 +359,14 @@ async fn a_value_enters_a_sandbox_only_by_its_own_word_and_after_it_was_written_
     assert_eq!(ask(&["AWS"]).await, Err(ExposeError::Secret(SecretError::Revoked)));
     keeper.grant(key(1), by.sandbox).await.unwrap();
     assert_eq!(ask(&["AWS", "GITHUB"]).await, Err(ExposeError::NotExposed(name("GITHUB"))));
-    assert!(matches!(ask(&["BOUND"]).await, Err(ExposeError::OtherAgent { .. })));
+    let others = Err(ExposeError::Secret(SecretError::ForAgents(name("BOUND"))));
+    assert_eq!(ask(&["BOUND"]).await, others);
+    let nobodys = Use { agent: None, ..by.clone() };
+    assert_eq!(keeper.expose(&[name("BOUND")], &nobodys, "aws", &book).await, others);
+    let theirs = Use { agent: Some("other".parse().unwrap()), ..by.clone() };
+    let theirs = Use { owner: Owner::Person("ann".to_owned()), ..theirs };
+    assert!(keeper.expose(&[name("BOUND")], &theirs, "aws", &book).await.is_ok());
+    book.0.lock().unwrap().clear();
     assert!(matches!(ask(&["NONE"]).await, Err(ExposeError::Secret(SecretError::Unknown(_)))));
     assert!(book.0.lock().unwrap().is_empty());
     let given = ask(&["AWS"]).await.unwrap();

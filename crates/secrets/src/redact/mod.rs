@@ -54,6 +54,11 @@ impl Redactions {
         Ok(Self { forms, longest, automaton })
     }
 
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.forms.is_empty()
+    }
+
     /// A whole text, without the values.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.bytes(text.as_bytes()) {
@@ -76,7 +81,7 @@ impl Redactions {
             return Cow::Borrowed(bytes);
         }
         let mut out = Vec::with_capacity(bytes.len());
-        write(bytes, &found, bytes.len(), Mark::Due, &mut out);
+        write(bytes, &found, bytes.len(), (Mark::Due, 0), &mut out);
         Cow::Owned(out)
     }
 
@@ -136,10 +141,20 @@ impl Redactor {
         self.stream.feed(&self.redactions, piece)
     }
 
-    /// The rest.
-    pub fn finish(self) -> Vec<u8> {
-        let Self { redactions, stream } = self;
-        stream.finish(&redactions)
+    /// Whether something is held back.
+    pub fn is_holding(&self) -> bool {
+        self.stream.held.len() > self.stream.told.max(self.stream.covered)
+    }
+
+    /// Nothing has come for a while, and somebody waits to see what was typed: gives a beginning of a value that is too short to tell
+    /// anything. If the rest of the value comes, that is removed.
+    pub fn release(&mut self) -> Vec<u8> {
+        self.stream.release()
+    }
+
+    /// The rest. Afterwards it is as new.
+    pub fn finish(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.stream).finish(&self.redactions)
     }
 }
 
@@ -158,7 +173,12 @@ struct Stream {
     held: Zeroizing<Vec<u8>>,
     /// So many of the first bytes held belong to a value, whose mark was written.
     covered: usize,
+    /// So many of the first bytes held were given already, though they may be the beginning of a value.
+    told: usize,
 }
+
+/// So much of a value may be told before it is known to be one.
+const TELLS_NOTHING: usize = 3;
 
 impl Stream {
     fn feed(&mut self, redactions: &Redactions, piece: &[u8]) -> Vec<u8> {
@@ -185,6 +205,16 @@ impl Stream {
         self.give(&found, cut)
     }
 
+    fn release(&mut self) -> Vec<u8> {
+        let begun = self.held.len().saturating_sub(self.covered);
+        if begun == 0 || begun > TELLS_NOTHING {
+            return Vec::new();
+        }
+        let from = self.told.max(self.covered);
+        self.told = self.held.len();
+        self.held.get(from..).unwrap_or_default().to_vec()
+    }
+
     fn finish(mut self, redactions: &Redactions) -> Vec<u8> {
         let views = redactions.views(&self.held);
         let found = redactions.found(&views);
@@ -197,7 +227,8 @@ impl Stream {
         let found = merged(covered.into_iter().chain(found.iter().copied()).collect());
         let mark = if covered.is_some() { Mark::Written } else { Mark::Due };
         let mut out = Vec::with_capacity(cut);
-        write(&self.held, &found, cut, mark, &mut out);
+        write(&self.held, &found, cut, (mark, self.told), &mut out);
+        self.told = self.told.saturating_sub(cut);
         let over = found.iter().find(|(start, end)| *start < cut && cut < *end);
         // What was covered stays so, though nothing of it was given yet.
         self.covered = match over {
@@ -217,16 +248,24 @@ enum Mark {
     Written,
 }
 
-fn write(bytes: &[u8], found: &[(usize, usize)], cut: usize, first: Mark, out: &mut Vec<u8>) {
+/// The first `told` bytes were given before, if they are no value.
+fn write(
+    bytes: &[u8],
+    found: &[(usize, usize)],
+    cut: usize,
+    (first, told): (Mark, usize),
+    out: &mut Vec<u8>,
+) {
     let mut place = 0;
+    let plain = |from: usize, to: usize| bytes.get(from.max(told)..to).unwrap_or_default();
     for (start, end) in found.iter().filter(|(start, _)| *start < cut) {
-        out.extend_from_slice(bytes.get(place..*start).unwrap_or_default());
+        out.extend_from_slice(plain(place, *start));
         if *start > 0 || first == Mark::Due {
             out.extend_from_slice(MARK.as_bytes());
         }
         place = *end;
     }
-    out.extend_from_slice(bytes.get(place..cut).unwrap_or_default());
+    out.extend_from_slice(plain(place, cut));
 }
 
 /// Ranges that overlap are one.

@@ -133,6 +133,30 @@ fn nothing_of_a_value_is_given_before_it_is_whole() {
 }
 
 #[test]
+fn whoever_types_sees_a_letter_and_a_value_is_still_removed() {
+    let redactions = Arc::new(Redactions::new(["sixteen-letters!"]).unwrap());
+    let mut redactor = Redactor::new(redactions);
+    assert_eq!(redactor.feed(b"s"), b"");
+    assert!(redactor.is_holding());
+    assert_eq!((redactor.release(), redactor.is_holding()), (b"s".to_vec(), false));
+    assert_eq!(redactor.release(), b"", "once");
+    assert_eq!(redactor.feed(b"ee"), b"ee", "it was no value");
+    assert_eq!(redactor.feed(b" si"), b" ");
+    assert_eq!(redactor.release(), b"si");
+    assert_eq!(redactor.feed(b"xteen-letters! ..."), b"[redacted] ...");
+    assert_eq!(redactor.feed(b"sixteen-l"), b"");
+    assert_eq!((redactor.release(), redactor.is_holding()), (Vec::new(), true), "that tells");
+    assert_eq!(redactor.feed(b"etters!!"), b"[redacted]!");
+    assert_eq!(redactor.finish(), b"");
+    let mut seen = Vec::new();
+    for letter in b"sixteen-letters!" {
+        seen.extend([redactor.feed(&[*letter]), redactor.release()].concat());
+    }
+    seen.extend(redactor.finish());
+    assert_eq!(String::from_utf8(seen).unwrap(), "six[redacted]");
+}
+
+#[test]
 fn values_that_overlap_leave_nothing_between_them() {
     let redactions = redactions(&["abcdefgh", "fghijklm", "lmnopqrs"]);
     for lengths in [[1], [2], [3], [5], [9], [100]] {

@@ -21,7 +21,9 @@ pub use exec::{ExecEvent, ExecHearing, ExecTalking};
 
 use self::connection::Answer;
 use crate::{
-    egress::{ExplainEgress, ExplainedEgress, LearnedEgress},
+    egress::{
+        EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, ReloadedPolicy,
+    },
     exec::StartExec,
     files::{Entries, Entry, PathQuery, WriteQuery},
     image::{BuildImage, BuildNews, Image, Images, PruneImages, Pruned},
@@ -111,6 +113,18 @@ impl Client {
     /// The smallest policy for what a sandbox did and tried.
     pub async fn learned_egress(&self, sandbox: &str) -> Answered<LearnedEgress> {
         self.get(&of(sandbox, "/egress/learned")).await
+    }
+
+    /// What a sandbox did and tried. An id is known also when its sandbox is gone.
+    pub async fn egress_log(&self, sandbox: &str, query: &EgressLogQuery) -> Answered<EgressLog> {
+        let most = query.most.map(|most| format!("&most={most}")).unwrap_or_default();
+        let path = format!("/egress/log?refused={}{most}", query.refused);
+        self.get(&of(sandbox, &path)).await
+    }
+
+    /// Has the server read its files again.
+    pub async fn reload_policy(&self) -> Answered<ReloadedPolicy> {
+        self.call(Method::POST, "/policy/reload", Bytes::new()).await?.json().await
     }
 
     /// Also succeeds when an id is already gone.

@@ -5,15 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context as _, anyhow};
-use config::{Checked, FileKind, agent::AgentFile, policy::PolicyFile, server::ServerFile};
+use config::{agent::AgentFile, policy::PolicyFile, server::ServerFile};
 use contracts::{egress::Network, sandbox::Owner};
 use domain::policy::{Bundle, Ecosystem, EgressPhase, Layer, Rule, effective};
 use egress::broker::ruling::Ruling;
 
 use crate::{
-    report::Hint,
-    text_file,
+    files,
     way_out::{self, Certificates},
 };
 
@@ -35,28 +33,14 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn read(paths: &Paths) -> anyhow::Result<Self> {
-        let policy = match &paths.policy {
-            None => PolicyFile::when_absent(),
-            Some(path) => match checked(FileKind::Policy, path)? {
-                Checked::Policy(file) => *file,
-                Checked::Server(_) | Checked::Agent(_) => return Err(other_kind(path)),
-            },
-        };
-        let server = match &paths.server {
-            None => ServerFile::default(),
-            Some(path) => match checked(FileKind::Server, path)? {
-                Checked::Server(file) => *file,
-                Checked::Policy(_) | Checked::Agent(_) => return Err(other_kind(path)),
-            },
-        };
-        let agent = match &paths.agent {
-            None => None,
-            Some(path) => match checked(FileKind::Agent, path)? {
-                Checked::Agent(file) => Some(*file),
-                Checked::Policy(_) | Checked::Server(_) => return Err(other_kind(path)),
-            },
-        };
-        Ok(Self { policy, server, agent })
+        let policy = paths.policy.as_deref().map(files::policy).transpose()?;
+        let server = paths.server.as_deref().map(files::server).transpose()?;
+        let agent = paths.agent.as_deref().map(files::agent).transpose()?;
+        Ok(Self {
+            policy: policy.unwrap_or_else(PolicyFile::when_absent),
+            server: server.unwrap_or_default(),
+            agent,
+        })
     }
 
     /// The rules of one phase. The package managers of this host are asked only about what a rule names.
@@ -84,16 +68,4 @@ impl Files {
         let registries = way_out::registries_of_host(&self.server, once, home);
         Ok(Ruling::new(network, &Arc::new(known), &Arc::new(registries), 0))
     }
-}
-
-fn checked(kind: FileKind, path: &Path) -> anyhow::Result<Checked> {
-    let name = path.display().to_string();
-    let hint =
-        || Hint::new(format!("cannot use `{name}`"), format!("run `lamp config check {name}`"));
-    let text = text_file::read(path).map_err(|error| anyhow!("{error}")).with_context(hint)?;
-    config::check_as(kind, &name, &text).with_context(hint)
-}
-
-fn other_kind(path: &Path) -> anyhow::Error {
-    anyhow!("`{}` is a file of another kind", path.display())
 }

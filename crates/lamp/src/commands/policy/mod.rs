@@ -1,16 +1,17 @@
-//! `lamp policy`: what may leave a sandbox, checked, explained, tested and learned.
+//! `lamp policy`: what may leave a sandbox, checked, explained, tested, learned and read again.
 
 mod check;
 pub(crate) mod explain;
 mod files;
 mod learn;
+mod reload;
 mod test;
 
 use std::io::Write;
 
 use crate::{environment::Environment, exit::Exit, terminal::Colors};
 
-/// Check, explain, test and learn what sandboxes may reach
+/// Check, explain, test, learn and reload what sandboxes may reach
 #[derive(Debug, clap::Args)]
 pub(crate) struct Policy {
     #[command(subcommand)]
@@ -23,6 +24,7 @@ enum What {
     Explain(explain::Explain),
     Test(test::Test),
     Learn(learn::Learn),
+    Reload(reload::Reload),
 }
 
 impl Policy {
@@ -37,6 +39,7 @@ impl Policy {
             What::Explain(explain) => explain.run(environment, colors, out),
             What::Test(test) => test.run(environment, colors, out),
             What::Learn(learn) => learn.run(environment, out),
+            What::Reload(reload) => reload.run(environment, colors, out),
         }
     }
 }

@@ -9,7 +9,10 @@ use wire::{
     exec::{Ending, Finished, StartExec},
 };
 
-use super::{Versioned, wishes::CommandFlags};
+use super::{
+    Versioned,
+    wishes::{CommandFlags, ExposeFlags},
+};
 use crate::{
     amount,
     exit::Exit,
@@ -38,6 +41,17 @@ pub(super) struct Exec {
     #[command(flatten)]
     flags: CommandFlags,
 
+    /// A secret that was set with `--expose env`: a variable of this one command; may be repeated
+    #[arg(long = "secret", value_name = "NAME")]
+    secrets: Vec<String>,
+
+    /// The agent that the command is of: secrets that name agents are for theirs alone
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+
+    #[command(flatten)]
+    expose: ExposeFlags,
+
     #[command(flatten)]
     format: FormatFlag,
 
@@ -53,7 +67,9 @@ impl Exec {
         out: &mut impl Write,
         err: &mut impl Write,
     ) -> anyhow::Result<Exit> {
-        let start = StartExec { name: self.name.clone(), ..self.flags.start(&self.command) };
+        let expose = self.expose.wish(self.secrets.clone(), self.agent.clone());
+        let name = self.name.clone();
+        let start = StartExec { name, expose, ..self.flags.start(&self.command) };
         let ran = run(client, &self.sandbox, start, self.format.format(), out, err).await?;
         match ran {
             Ran::Missing(exit) => Ok(exit),

@@ -5,11 +5,15 @@ use std::io::Write;
 use contracts::ids::IdSource as _;
 use domain::id::SandboxId;
 use tokio::signal::unix::{SignalKind, signal};
-use wire::{client::Client, exec::Ending, sandbox::CreateSandbox};
+use wire::{
+    client::Client,
+    exec::{Ending, StartExec},
+    sandbox::CreateSandbox,
+};
 
 use super::{
     exec::{self, Ran},
-    wishes::{CommandFlags, MakeFlags},
+    wishes::{CommandFlags, ExposeFlags, MakeFlags},
 };
 use crate::{exit::Exit, format::FormatFlag, ids::SystemIds, remote::Explained as _, session};
 
@@ -23,6 +27,9 @@ pub(super) struct Run {
 
     #[command(flatten)]
     flags: CommandFlags,
+
+    #[command(flatten)]
+    expose: ExposeFlags,
 
     #[command(flatten)]
     format: FormatFlag,
@@ -81,7 +88,8 @@ impl Run {
         out: &mut impl Write,
         err: &mut impl Write,
     ) -> anyhow::Result<Exit> {
-        let wish = CreateSandbox { id: Some(id.to_owned()), ..self.make.wish(client).await? };
+        let mut wish = CreateSandbox { id: Some(id.to_owned()), ..self.make.wish(client).await? };
+        let exposed = self.make.split(client, &mut wish).await?;
         let (mut interrupt, mut terminate) =
             (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let made = tokio::select! {
@@ -89,7 +97,8 @@ impl Run {
             _ = interrupt.recv() => return Ok(Exit::Command(130)),
             _ = terminate.recv() => return Ok(Exit::Command(143)),
         };
-        let start = self.flags.start(&self.command);
+        let expose = self.expose.wish(exposed, self.make.agent());
+        let start = StartExec { expose, ..self.flags.start(&self.command) };
         let finished = match exec::run(client, id, start, self.format.format(), out, err).await? {
             Ran::Missing(exit) => return Ok(exit),
             Ran::Ended(finished) => finished,

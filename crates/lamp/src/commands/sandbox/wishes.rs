@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use wire::{
     client::Client,
-    exec::{StartExec, User},
+    exec::{ExposeSecrets, StartExec, User},
     sandbox::{ComputeWish, CreateSandbox, EgressPhase, Hooks, NetworkWish, Repository, Tier},
 };
 
 use crate::{
     amount::{Cores, Size, Time},
-    remote::whole_base,
+    remote::{Explained as _, whole_base},
 };
 
 /// What a sandbox is made of, and how much it may use.
@@ -52,9 +52,14 @@ struct NetworkFlags {
     #[arg(long = "allow", value_name = "RULE")]
     allow: Vec<String>,
 
-    /// A secret that it may use on the hosts that the secret is bound to; may be repeated
+    /// A secret that it may use on the hosts that the secret is bound to; may be repeated. With `lamp sandbox run`, one that was set with
+    /// `--expose env` is a variable of the command
     #[arg(long = "secret", value_name = "NAME")]
     secrets: Vec<String>,
+
+    /// The agent that the run is of: secrets that name agents are for theirs alone
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
 
     /// Whose rules of the policy hold: `setup`, `research`, `implement` or `review`
     #[arg(long, value_name = "PHASE", default_value = "implement", value_parser = phase)]
@@ -68,6 +73,7 @@ impl NetworkFlags {
         asked.then(|| NetworkWish {
             allow: self.allow.clone(),
             secrets: self.secrets.clone(),
+            agent: self.agent.clone(),
             phase: Some(self.phase),
         })
     }
@@ -158,6 +164,49 @@ impl MakeFlags {
             network: self.network.wish(),
             ..CreateSandbox::default()
         })
+    }
+}
+
+/// Secrets whose values a command gets.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct ExposeFlags {
+    /// Give values of secrets also to a sandbox of the tier `untrusted`
+    #[arg(long)]
+    even_untrusted: bool,
+}
+
+impl ExposeFlags {
+    pub(super) fn wish(&self, names: Vec<String>, agent: Option<String>) -> Option<ExposeSecrets> {
+        let is_needed = !names.is_empty();
+        is_needed.then_some(ExposeSecrets { names, agent, even_untrusted: self.even_untrusted })
+    }
+}
+
+impl MakeFlags {
+    pub(super) fn agent(&self) -> Option<String> {
+        self.network.agent.clone()
+    }
+
+    /// The named secrets that say `expose: env`, which are for the command; the rest, and what they are bound to, is the network's.
+    pub(super) async fn split(
+        &self,
+        client: &Client,
+        wish: &mut CreateSandbox,
+    ) -> anyhow::Result<Vec<String>> {
+        let Some(network) = &mut wish.network else { return Ok(Vec::new()) };
+        if network.secrets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let known = client.secrets().await.explained()?.secrets;
+        let find = |name: &String| known.iter().find(|secret| secret.name == *name);
+        let exposed = |name: &String| find(name).is_some_and(|secret| secret.expose.is_some());
+        let bound = |name: &String| find(name).is_none_or(|secret| !secret.hosts.is_empty());
+        let for_command = network.secrets.iter().filter(|name| exposed(name)).cloned().collect();
+        network.secrets.retain(|name| bound(name) || !exposed(name));
+        if network.secrets.is_empty() && network.allow.is_empty() {
+            wish.network = None;
+        }
+        Ok(for_command)
     }
 }
 

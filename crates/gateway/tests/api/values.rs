@@ -1,0 +1,46 @@
+//! A value of a secret is in no refusal.
+
+use std::borrow::Cow;
+
+use contracts::sandbox::Listed;
+use futures::future::BoxFuture;
+use gateway::{Cleaned, Values};
+use wire::{error::Problem, exec::ExposeSecrets, files::PathQuery};
+
+use crate::stage::Stage;
+
+/// There is one, and it is `hush-hush`. A command is passed on as it is.
+pub(crate) struct OneValue;
+
+impl Values for OneValue {
+    fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, Problem> {
+        Ok(None)
+    }
+
+    fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        text.replace("hush-hush", "[redacted]").into()
+    }
+
+    fn expose<'a>(
+        &'a self,
+        wish: &'a ExposeSecrets,
+        _sandbox: &'a Listed,
+        _program: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(String, String)>, Problem>> {
+        Box::pin(async {
+            Ok(wish.names.iter().map(|it| (it.clone(), "hush-hush".to_owned())).collect())
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_repeats_no_value() {
+    let stage = Stage::new().await;
+    let client = stage.client();
+    let refused = client.sandbox("hush-hush").await.unwrap_err();
+    let told = refused.to_string();
+    assert!(told.contains("[redacted]") && !told.contains("hush-hush"), "{told}");
+    let query = PathQuery { path: "hush-hush".to_owned(), user: wire::exec::User::Agent };
+    let told = format!("{:?}", client.entry("hush-hush", &query).await.unwrap_err());
+    assert!(!told.contains("hush-hush"), "{told}");
+}

@@ -1,0 +1,48 @@
+//! Reads the files that people write, each as what it has to be. Whoever needs one reads it here.
+
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow};
+use config::{Checked, FileKind, agent::AgentFile, policy::PolicyFile, server::ServerFile};
+
+use crate::{report::Hint, text_file};
+
+/// A `lamp.yaml`.
+pub(crate) fn server(path: &Path) -> anyhow::Result<ServerFile> {
+    match checked(FileKind::Server, path)? {
+        Checked::Server(file) => Ok(*file),
+        Checked::Policy(_) | Checked::Agent(_) => Err(other_kind(path)),
+    }
+}
+
+/// A `policy.yaml`.
+pub(crate) fn policy(path: &Path) -> anyhow::Result<PolicyFile> {
+    match checked(FileKind::Policy, path)? {
+        Checked::Policy(file) => Ok(*file),
+        Checked::Server(_) | Checked::Agent(_) => Err(other_kind(path)),
+    }
+}
+
+/// An agent's file.
+pub(crate) fn agent(path: &Path) -> anyhow::Result<AgentFile> {
+    match checked(FileKind::Agent, path)? {
+        Checked::Agent(file) => Ok(*file),
+        Checked::Server(_) | Checked::Policy(_) => Err(other_kind(path)),
+    }
+}
+
+fn checked(kind: FileKind, path: &Path) -> anyhow::Result<Checked> {
+    let name = path.display().to_string();
+    let command = match kind {
+        FileKind::Policy => "policy",
+        FileKind::Server | FileKind::Agent => "config",
+    };
+    let hint =
+        || Hint::new(format!("cannot use `{name}`"), format!("run `lamp {command} check {name}`"));
+    let text = text_file::read(path).map_err(|error| anyhow!("{error}")).with_context(hint)?;
+    config::check_as(kind, &name, &text).with_context(hint)
+}
+
+fn other_kind(path: &Path) -> anyhow::Error {
+    anyhow!("`{}` is a file of another kind", path.display())
+}
