@@ -110,6 +110,8 @@ fn as_json(refusal: &Refusal, sentence: &str) -> String {
         "rule": refusal.rule,
         "reason": refusal.reason,
         "remedy": refusal.remedy,
+        // Where GitHub's program looks.
+        "message": sentence,
         // Where the SDKs of models look.
         "error": { "type": refusal.code.as_str(), "code": refusal.code.as_str(), "message": sentence },
     })
@@ -187,6 +189,7 @@ mod tests {
         let body: serde_json::Value = serde_json::from_str(body).unwrap();
         assert_eq!(body["code"], "not_allowed");
         assert_eq!(body["error"]["type"], "not_allowed");
+        assert_eq!(body["message"], body["detail"], "gh prints it");
         assert_eq!(body["host"], "evil.test");
     }
 }

@@ -1,0 +1,168 @@
+//! Real package managers against the real registries of this machine, through the gateway: they install, and publish nothing.
+//!
+//! Which hosts those are is asked of the package managers, as the server does it. Where they have private addresses, the policy of the test
+//! declares them, as a company would declare its mirror.
+
+use std::{
+    collections::BTreeSet,
+    net::{IpAddr, ToSocketAddrs as _},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{own_house::OwnHouse, stage::unsupported};
+
+/// One package manager: where its registry is, and what it does with it.
+struct Manager {
+    bundle: &'static str,
+    /// Addresses of its registry; none, where it does not say.
+    places: Vec<String>,
+    install: &'static str,
+    /// Prints `published` if it was let through.
+    publish: &'static str,
+}
+
+fn managers() -> Vec<Manager> {
+    vec![
+        Manager {
+            bundle: "registry:npm",
+            places: npm(),
+            install: "mkdir n; cd n; npm install --no-audit --no-fund --loglevel=error is-number@7.0.0; test -f node_modules/is-number/index.js",
+            publish: "cd n; printf '{\"name\":\"lamplighter-probe\",\"version\":\"1.0.0\"}' > package.json
+host=$(npm config get registry | sed 's,^https*:,,'); echo \"${host}:_authToken=none\" > .npmrc
+npm publish",
+        },
+        Manager {
+            bundle: "registry:pypi",
+            places: pypi(),
+            install: "/usr/bin/python3 -m pip install --quiet --target p --no-deps six==1.16.0; test -f p/six.py",
+            publish: "/usr/bin/python3 - <<'END'
+import urllib.request as u
+from pip._internal.models.index import PyPI
+print(u.urlopen(u.Request(PyPI.url.rstrip('/') + '/legacy/', b'content', method='POST')).status)
+END",
+        },
+        Manager {
+            bundle: "registry:crates",
+            places: crates(),
+            install: "export CARGO_HOME=/workspace/cargo; cargo init --quiet --vcs none c; cd c; echo 'itoa = \"=1.0.11\"' >> Cargo.toml; cargo fetch --quiet
+ls $CARGO_HOME/registry/cache/*/itoa-1.0.11.crate",
+            publish: "export CARGO_HOME=/workspace/cargo CARGO_REGISTRY_TOKEN=none; cd c
+sed -i 's/^name = .*/name = \"lamplighter-probe\"\\nlicense = \"MIT\"\\ndescription = \"x\"/' Cargo.toml
+cargo publish --quiet --no-verify --allow-dirty",
+        },
+    ]
+}
+
+/// What a program of this machine says, as this machine is set up.
+fn said(program: &str, words: &[&str]) -> String {
+    let output = Command::new(program).args(words).current_dir("/").output();
+    output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default()
+}
+
+fn npm() -> Vec<String> {
+    said("npm", &["config", "get", "registry"]).lines().map(str::to_owned).collect()
+}
+
+fn pypi() -> Vec<String> {
+    let ask = "from pip._internal.models.index import PyPI as p; print(p.simple_url); print('https://' + p.file_storage_domain)";
+    said("/usr/bin/python3", &["-c", ask]).lines().map(str::to_owned).collect()
+}
+
+/// The index that cargo complains about without a network, and where the index says that the files are.
+fn crates() -> Vec<String> {
+    let words =
+        ["--config", "http.proxy='127.0.0.1:9'", "--config", "net.retry=0", "info", "serde@1.0.0"];
+    let output = Command::new("cargo").args(words).current_dir("/").output();
+    let complaint =
+        output.map(|it| String::from_utf8_lossy(&it.stderr).into_owned()).unwrap_or_default();
+    let mut places: Vec<String> = complaint
+        .split(['`', ' ', '\n', '(', ')'])
+        .filter(|word| word.starts_with("http") && word.ends_with("config.json"))
+        .map(str::to_owned)
+        .collect();
+    if let Some(index) = places.first() {
+        let config: serde_json::Value =
+            serde_json::from_str(&said("curl", &["--silent", index])).unwrap_or_default();
+        places.extend(config["dl"].as_str().map(str::to_owned));
+    }
+    places
+}
+
+/// The host of an address.
+fn host(place: &str) -> Option<String> {
+    let rest = place.trim().split_once("://")?.1;
+    let host = rest.split(['/', ':']).next()?;
+    Some(host.to_owned()).filter(|host| !host.is_empty())
+}
+
+fn addresses(host: &str) -> BTreeSet<IpAddr> {
+    (host, 443).to_socket_addrs().map(|all| all.map(|it| it.ip()).collect()).unwrap_or_default()
+}
+
+/// A policy with every bundle, and the hosts at private addresses declared.
+fn policy(managers: &[Manager]) -> String {
+    let hosts: BTreeSet<String> =
+        managers.iter().flat_map(|it| it.places.iter().filter_map(|place| host(place))).collect();
+    let declared = hosts.iter().zip(0..).filter_map(|(host, number)| {
+        let told: Vec<String> = addresses(host).iter().map(|ip| format!("'{ip}'")).collect();
+        let told = told.join(", ");
+        (!told.is_empty()).then(|| {
+            format!("  - {{ name: registry-{number}, host: {host}, addresses: [{told}] }}\n")
+        })
+    });
+    let declared: String = declared.collect();
+    let allow: Vec<&str> = managers.iter().map(|it| it.bundle).collect();
+    format!(
+        "version: 1\negress:\n  implement: {{ allow: ['{}'] }}\ninternal:\n{declared}",
+        allow.join("', '")
+    )
+}
+
+/// Where the toolchain is that `cargo` stands for.
+fn toolchain() -> Option<PathBuf> {
+    let root = said("rustc", &["--print", "sysroot"]);
+    Some(PathBuf::from(root.trim())).filter(|path| path.join("bin/cargo").is_file())
+}
+
+/// Whether anybody answers there, from this machine itself.
+fn answers(place: &str) -> bool {
+    let words = ["--silent", "--output", "/dev/null", "--max-time", "20", place];
+    Command::new("curl").args(words).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn package_managers_install_from_their_registries_and_publish_nothing() {
+    let mut managers = managers();
+    managers.retain(|manager| {
+        let place = manager.places.first();
+        let there = place.is_some_and(|place| answers(place));
+        if !there {
+            unsupported(manager.bundle, "its registry does not answer this machine");
+        }
+        there
+    });
+    if managers.is_empty() || !rustix::process::geteuid().is_root() {
+        return unsupported("package managers", "no registry answers, or this is not root");
+    }
+    let toolchain = toolchain();
+    let house = OwnHouse::start(&policy(&managers), toolchain.as_deref());
+    let path = toolchain.as_deref().unwrap_or(Path::new("/usr")).join("bin");
+    for manager in &managers {
+        let name = manager.bundle.rsplit(':').next().unwrap_or_default();
+        house.sandbox(name, &["--allow", manager.bundle]);
+        house.knows(name, &manager.places[0]);
+        let begin = format!(
+            "set -e; export PATH={}:$PATH HOME=/workspace; cd /workspace; ",
+            path.display()
+        );
+        let said = house.shell(name, &format!("{begin}{}", manager.install));
+        assert!(said.succeeded(), "{name}: {said}");
+        let said = house.shell(name, &format!("{begin}{}", manager.publish));
+        assert!(!said.succeeded(), "{name}: {said}");
+        let refused = said.all().contains("403") || said.all().contains("Lamplighter refused");
+        assert!(refused, "{name}: {said}");
+        println!("{name}: installed, and published nothing");
+    }
+    println!("{} of 3 package managers", managers.len());
+}

@@ -1,0 +1,59 @@
+//! What the tests share: the toy internet with a house in it, and the right to push.
+
+use serde_json::{Value, json};
+use tests::internet::{House, Internet};
+
+/// What cannot be tried here is told and counted, never taken for passed.
+pub(crate) fn unsupported(what: &str, why: &str) {
+    println!("unsupported: {what}: {why}");
+}
+
+/// The toy internet, where this host can have one.
+pub(crate) fn internet() -> Option<Internet> {
+    match Internet::build() {
+        Ok(internet) => Some(internet),
+        Err(why) => {
+            unsupported("clients in a toy internet", &why);
+            None
+        }
+    }
+}
+
+/// A branch that may be pushed to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Right<'a> {
+    pub(crate) host: &'a str,
+    pub(crate) repository: &'a str,
+    pub(crate) branch: &'a str,
+}
+
+/// Gives a sandbox the right to push. Only a task has one, and there are no tasks yet: so it is written into what the server remembers of
+/// the sandbox's network, while it is down, and holds when it is up again.
+pub(crate) fn grant(house: &mut House<'_>, sandbox: &str, rights: &[Right<'_>]) {
+    let told = house.lamp(&["sandbox", "get", sandbox, "--json"]);
+    let shown: Value = serde_json::from_str(&told.out).unwrap();
+    let id = shown.pointer("/id").and_then(Value::as_str).unwrap().to_owned();
+    house.kill();
+    let data = house.path().join("data/egress");
+    let path = find(&data, &format!("{id}.json")).expect("its network is remembered");
+    let mut kept: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let shape = |Right { host, repository, branch }: &Right<'_>| json!({ "host": host, "repository": repository, "branch": branch });
+    kept["pushes"] = rights.iter().map(shape).collect();
+    std::fs::write(&path, kept.to_string()).unwrap();
+    house.restart();
+}
+
+fn find(directory: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
+    for entry in std::fs::read_dir(directory).ok()?.flatten() {
+        let path = entry.path();
+        if path.file_name().is_some_and(|it| it == name) {
+            return Some(path);
+        }
+        if path.is_dir()
+            && let Some(found) = find(&path, name)
+        {
+            return Some(found);
+        }
+    }
+    None
+}
