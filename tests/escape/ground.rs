@@ -48,6 +48,7 @@ pub(crate) struct Ground<'a> {
 pub(crate) struct Attempt {
     case: u16,
     name: String,
+    user: &'static str,
     argv: Vec<String>,
     says: Vec<&'static str>,
     written: Written,
@@ -63,6 +64,8 @@ enum Written {
     Refusal(&'static str),
     /// One refusal, whatever its code.
     AnyRefusal,
+    /// One, where somebody was there to refuse it.
+    AtMostOne,
 }
 
 /// What shows that an attempt would have been seen.
@@ -86,6 +89,7 @@ pub(crate) fn probe(case: u16, line: &[&str]) -> Attempt {
     Attempt {
         case,
         name: name.chars().take(90).collect(),
+        user: "agent",
         argv: probing(line),
         says: Vec::new(),
         written: Written::Nothing,
@@ -99,6 +103,7 @@ pub(crate) fn attempt(case: u16, name: &str, argv: &[&str], control: &[&str]) ->
     Attempt {
         case,
         name: name.to_owned(),
+        user: "agent",
         argv: words(argv),
         says: Vec::new(),
         written: Written::Nothing,
@@ -126,9 +131,22 @@ impl Attempt {
         self
     }
 
+    /// The same, where there may be nobody who could refuse it.
+    pub(crate) fn refused_at_most(mut self) -> Self {
+        self.written = Written::AtMostOne;
+        self
+    }
+
     /// What may be seen outside although it is denied.
     pub(crate) fn though(mut self, may_arrive: fn(&Arrival) -> bool) -> Self {
         self.may_arrive = may_arrive;
+        self
+    }
+
+    /// The same as root of the sandbox's own files.
+    pub(crate) fn by_root(mut self) -> Self {
+        self.user = "root";
+        self.name.push_str(", as root");
         self
     }
 
@@ -141,6 +159,13 @@ impl Attempt {
         self.control = control;
         self
     }
+}
+
+/// What was reported of other systems has no number in the list of abuse cases.
+pub(crate) const REPORTED: u16 = 0;
+
+fn numbered(case: u16) -> String {
+    if case == REPORTED { "reported".to_owned() } else { case.to_string() }
 }
 
 /// Looking a name up that may be reached is no dial.
@@ -231,7 +256,7 @@ impl<'a> Ground<'a> {
 
     /// Makes an attempt that must be denied, and counts it.
     pub(crate) fn deny(&mut self, attempt: &Attempt) {
-        let what = format!("{} {}: {}", attempt.case, self.sandbox, attempt.name);
+        let what = format!("{} {}: {}", numbered(attempt.case), self.sandbox, attempt.name);
         if let Err(why) = self.shown(&attempt.control) {
             match attempt.control {
                 Control::House(_) => self.tally.unsupported(&what, &why),
@@ -240,7 +265,7 @@ impl<'a> Ground<'a> {
             return;
         }
         let marks = (self.internet.mark(), self.house.audit().len());
-        let said = self.house.run(&self.sandbox, &texts(&attempt.argv));
+        let said = self.house.run_as(attempt.user, &self.sandbox, &texts(&attempt.argv));
         let mut wrong = Vec::new();
         let all = said.all();
         if !attempt.says.is_empty() && !attempt.says.iter().any(|word| all.contains(word)) {
@@ -251,7 +276,10 @@ impl<'a> Ground<'a> {
                 wrong.push(format!("ARRIVED: {arrival}"));
             }
         }
-        let expected = usize::from(attempt.written != Written::Nothing);
+        let expected = match attempt.written {
+            Written::Nothing | Written::AtMostOne => 0,
+            Written::Refusal(_) | Written::AnyRefusal => 1,
+        };
         let records = self.house.audited(marks.1, expected, Record::is_refusal);
         let refusals: Vec<_> = records.iter().filter(|record| record.is_refusal()).collect();
         let codes: Vec<&str> = refusals.iter().map(|record| record.code()).collect();
@@ -259,6 +287,7 @@ impl<'a> Ground<'a> {
             Written::Nothing => codes.is_empty(),
             Written::Refusal(code) => codes == [code],
             Written::AnyRefusal => codes.len() == 1,
+            Written::AtMostOne => codes.len() <= 1,
         };
         if !as_it_must {
             let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
@@ -295,12 +324,14 @@ impl<'a> Ground<'a> {
 
     /// Something that must be so.
     pub(crate) fn check(&mut self, case: u16, what: &str, found: &str, holds: impl Into<Holds>) {
-        let found: String = found.chars().take(400).collect();
-        self.tally.check(&format!("{case} {}: {what}", self.sandbox), &found, holds.into());
+        let found: String = found.replace('\n', " / ").chars().take(400).collect();
+        let what = format!("{} {}: {what}", numbered(case), self.sandbox);
+        self.tally.check(&what, &found, holds.into());
     }
 
     pub(crate) fn unsupported(&mut self, case: u16, what: &str, why: &str) {
-        self.tally.unsupported(&format!("{case} {}: {what}", self.sandbox), why);
+        let what = format!("{} {}: {what}", numbered(case), self.sandbox);
+        self.tally.unsupported(&what, why);
     }
 
     /// What was counted, without anything more.

@@ -12,6 +12,22 @@
 //!  faults      killed first processes and launchers; what outlives whom
 //! ```
 //!
+//! The network half runs the real `lamp up` in a toy internet ([`tests::internet`]), where every address leads to the attacker:
+//!
+//! ```text
+//!  network     packets by address, odd protocols, private and metadata addresses, names that lead there, neighbours
+//!  names       messages in questions about names, and questions that a resolver could stumble over
+//!  requests    heads, hellos, versions and lengths that two programs would read differently; answers without end
+//!  allowed     a host that may be reached as a way to somewhere else: git, GitHub, registries, models, budgets
+//!  secrets     where a placeholder means its value, what comes back, and when it ends
+//!  outage      the gateway, the server and hosts outside that are killed, stopped, flooded or false
+//!  bypasses    what was reported of other systems, and what holds before the gate
+//! ```
+//!
+//! Each of its attempts is looked at from three sides: the program inside is told so, nothing arrives outside, and one refusal is
+//! written down, or none where the kernel inside refuses. Each has a control that does arrive. They are made in the tier
+//! `verified`; those by packet and by address in every tier, and as root inside too.
+//!
 //! The numbers in the tables are those of the list of abuse cases. What this host cannot show is printed as
 //! `unsupported`, and counted.
 
@@ -24,6 +40,7 @@
 )]
 
 mod allowed;
+mod bypasses;
 mod calls;
 mod faults;
 mod files;
@@ -33,6 +50,7 @@ mod leftovers;
 mod limits;
 mod names;
 mod network;
+mod outage;
 mod privileges;
 mod requests;
 mod secrets;

@@ -343,6 +343,9 @@ fn no_packet_leaves_but_through_the_gateway() {
             for attempt in layers_three_and_four().iter().chain(&by_address()) {
                 ground.deny(attempt);
             }
+            for attempt in layers_three_and_four() {
+                ground.deny(&attempt.by_root());
+            }
             if tier == "verified" {
                 for attempt in by_proxy().iter().chain(&by_name()).chain(&redirects()) {
                     ground.deny(attempt);

@@ -80,6 +80,11 @@ impl fmt::Display for Said {
 pub struct Running(Option<Child>);
 
 impl Running {
+    /// Lets it run for as long as its sandbox does.
+    pub fn forget(mut self) {
+        drop(self.0.take());
+    }
+
     /// Waits for its end, and gives what it said.
     pub fn said(mut self) -> Said {
         Said::of(&self.0.take().unwrap().wait_with_output().unwrap())
@@ -315,7 +320,12 @@ impl<'a> House<'a> {
 
     /// Runs a command in a sandbox, as its agent.
     pub fn run(&self, sandbox: &str, argv: &[&str]) -> Said {
-        self.lamp(&[&["sandbox", "exec", sandbox, "--"], argv].concat())
+        self.run_as("agent", sandbox, argv)
+    }
+
+    /// Runs a command in a sandbox as its `agent`, or as the `root` of its own files.
+    pub fn run_as(&self, user: &str, sandbox: &str, argv: &[&str]) -> Said {
+        self.lamp(&[&["sandbox", "exec", "--user", user, sandbox, "--"], argv].concat())
     }
 
     /// Starts a command in a sandbox. It is ended when what this gives is dropped.
@@ -388,7 +398,7 @@ pub fn breathe() {
 }
 
 /// The program as it was built, beside this one.
-fn program() -> PathBuf {
+pub fn program() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let found = own.ancestors().skip(1).map(|directory| directory.join("lamp"));
     let is_program = |path: &PathBuf| path.is_file();

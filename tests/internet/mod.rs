@@ -50,7 +50,7 @@ use self::{
 };
 pub use self::{
     certificates::Certificate,
-    house::{House, Plan, Record, Running, Said, breathe},
+    house::{House, Plan, Record, Running, Said, breathe, program},
     seen::Arrival,
     sites::{Reply, Request, json, ok, status, text},
 };
