@@ -283,7 +283,7 @@ fn an_allowed_host_is_no_way_to_somewhere_else() {
         ground.unsupported(
             31,
             "pushing the task's own branch, and nothing else, where a task may push",
-            "`lamp up` has no tasks yet; `git` and `broker` in `crates/egress` show it",
+            "`lamp up` has no tasks yet; `tests/clients` shows it with a right that it writes itself",
         );
         ground.done().finish("allowed hosts");
     });
