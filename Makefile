@@ -52,6 +52,11 @@ bench: ## Measure: appends, driver steps, list pages, replay, waiting tasks, san
 	@scripts/bench-setup
 	@cargo bench --locked -p benches
 
+.PHONY: vm
+vm: ## Keep the promises of sandboxes on Debian 12's own kernel and control groups v2, in a virtual machine
+	@scripts/setup test
+	@scripts/vm
+
 .PHONY: chaos
 chaos: ## Play TASKS=2000 scripted tasks under random kills; count lost, doubled, orphaned
 	@scripts/setup test

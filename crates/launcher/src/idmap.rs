@@ -36,6 +36,17 @@ pub(crate) struct Maps {
     /// The most recently used is last.
     used: VecDeque<u32>,
     open_layers: usize,
+    pub(crate) wants: Views,
+}
+
+/// What this kernel makes overlays of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Views {
+    /// Those that are attached nowhere, and can be kept; until it says otherwise.
+    #[default]
+    Detached,
+    /// See [`crate::attached`].
+    Attached,
 }
 
 /// What is kept open for one range of ids.

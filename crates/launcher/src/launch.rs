@@ -130,12 +130,12 @@ impl Launcher {
             trees.push(root::mapped(launch, base, &mut self.maps)?);
             let nothing = match self.nothing.take() {
                 Some(nothing) => nothing,
-                None => Nothing::make()?,
+                None => Nothing::make(self.maps.wants)?,
             };
-            let nothing = self.nothing.insert(nothing);
             for bind in &launch.binds {
-                trees.push(binds::shallow(bind, nothing)?);
+                trees.push(binds::shallow(bind, &nothing)?);
             }
+            self.nothing = matches!(nothing, Nothing::Detached(_)).then_some(nothing);
         }
         let descriptors: Vec<BorrowedFd<'_>> = trees.iter().map(AsFd::as_fd).collect();
         hand_over(descriptors::send(&standby.line, &descriptors))?;

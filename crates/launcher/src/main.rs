@@ -16,7 +16,7 @@
 //! | [`inside`] | the first process, until it becomes the guest |
 //! | [`line`] | what the two say to each other |
 //! | [`mounts`] | root, devices, `/proc`, directories of the host |
-//! | [`idmap`], [`users`] | which ids stand behind which |
+//! | [`idmap`], [`attached`], [`users`] | which ids stand behind which |
 //! | [`network`], [`limits`], [`capabilities`], [`landlock`], [`seccomp`] | the walls |
 //! | [`control`] | the socket that the server reaches the guest by |
 //! | [`joining`] | control groups, joined without a wait |
@@ -24,6 +24,7 @@
 //!
 //! It has one thread, is started by the server with a socket as its standard input, and ends when that closes.
 
+mod attached;
 mod capabilities;
 mod control;
 mod doors;

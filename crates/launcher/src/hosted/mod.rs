@@ -99,7 +99,7 @@ fn make(hosted: &Hosted, guest: OwnedFd) -> Result<(Answer, OwnedFd), Failure> {
     let (control, listener) = Control::listen(&plan.control)?;
     let mut maps = Maps::default();
     let root = root::mapped(plan, base, &mut maps)?;
-    let nothing = Nothing::make()?;
+    let nothing = Nothing::make(maps.wants)?;
     let shown = plan.binds.iter().map(|bind| binds::shallow(bind, &nothing));
     let binds = shown.collect::<Result<Vec<_>, _>>()?;
     let home = Home::of_this_host(base)?;

@@ -17,6 +17,7 @@ use rustix::{
 use super::Prepared;
 use crate::{
     failure::{Step, refused},
+    idmap::Views,
     mounts::{attach, binds, find, find_or_make, kernel, root, view_with_mounts},
 };
 
@@ -57,7 +58,7 @@ pub(super) fn enter(
             Users::Range { .. } => {
                 trees.next().ok_or_else(|| refused("read the plan", "no bind"))?
             }
-            Users::Single => binds::plain(bind, &binds::Nothing::make()?)?,
+            Users::Single => binds::plain(bind, &binds::Nothing::make(Views::Detached)?)?,
         };
         binds::place(root.as_fd(), bind, &tree)?;
     }

@@ -13,9 +13,11 @@ use rustix::{
     mount::{MountAttrFlags, OpenTreeFlags, open_tree},
 };
 
-use super::{Setting, attach, detached, find};
+use super::{Setting, attach, detached, find, layers};
 use crate::{
+    attached::Stack,
     failure::{Step, refused},
+    idmap::Views,
     syscalls::{MountAttributes, mount_setattr},
 };
 
@@ -25,13 +27,33 @@ const HARMLESS: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::
 
 /// An empty directory: an overlay that nobody can write to must be of two.
 #[derive(Debug)]
-pub(crate) struct Nothing(OwnedFd);
+pub(crate) enum Nothing {
+    /// Can be kept.
+    Detached(OwnedFd),
+    /// Only for as long as overlays are made.
+    Attached(Stack),
+}
 
 impl Nothing {
-    pub(crate) fn make() -> Result<Self, Failure> {
+    pub(crate) fn make(wanted: Views) -> Result<Self, Failure> {
         let settings = [Setting::Text("nr_inodes", "1"), Setting::Text("mode", "755")];
         let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY | MountAttrFlags::MOUNT_ATTR_NODEV;
-        detached("tmpfs", &settings, attributes).step(STEP).map(Self)
+        let tree = detached("tmpfs", &settings, attributes).step(STEP)?;
+        match wanted {
+            Views::Detached => Ok(Self::Detached(tree)),
+            Views::Attached => {
+                let mut stack = Stack::default();
+                stack.add(tree)?;
+                Ok(Self::Attached(stack))
+            }
+        }
+    }
+
+    fn tree(&self) -> Option<&OwnedFd> {
+        match self {
+            Self::Detached(tree) => Some(tree),
+            Self::Attached(stack) => stack.views().first(),
+        }
     }
 }
 
@@ -75,18 +97,15 @@ fn with_inodes_of_its_own(
     let from = open(&*bind.from, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let from = from.step_on(STEP, &bind.from)?;
     let kind = FileType::from_raw_mode(fstat(&from).step_on(STEP, &bind.from)?.st_mode);
-    if kind != FileType::Directory {
+    let Some(nothing) = nothing.tree().filter(|_| kind == FileType::Directory) else {
         return Ok(None);
-    }
+    };
     // By descriptor: the options of a mount can be read inside, and the host's paths are not for there.
-    let layers = [&from, &nothing.0].map(|layer| format!("/proc/self/fd/{}", layer.as_raw_fd()));
-    let mut settings: Vec<_> =
-        layers.iter().map(|layer| Setting::Text("lowerdir+", layer)).collect();
-    settings.extend(more);
+    let layers = [&from, nothing].map(|layer| format!("/proc/self/fd/{}", layer.as_raw_fd()));
     let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
         | MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV;
-    match detached("overlay", &settings, attributes) {
+    match layers::overlay(&layers, more, attributes) {
         Ok(tree) => Ok(Some(tree)),
         Err(Errno::INVAL) => Ok(None),
         Err(error) => Err(error).step_on(STEP, &bind.from),

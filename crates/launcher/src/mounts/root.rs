@@ -12,16 +12,38 @@ use std::{
 use launcher::plan::{Failure, Launch};
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, StatxAttributes, StatxFlags, openat, statx},
+    io::Errno,
     mount::MountAttrFlags,
 };
 
-use super::{Setting, detached};
-use crate::{failure::Step, idmap, idmap::Maps};
+use super::{Setting, layers};
+use crate::{
+    attached::Stack,
+    failure::{Step, refused},
+    idmap,
+    idmap::{Maps, Views},
+};
 
 const STEP: &str = "mount the root";
 
 /// Made by the host's root: layers and writable directory are shown with the ids of the range.
 pub(crate) fn mapped(launch: &Launch, base: u32, maps: &mut Maps) -> Result<OwnedFd, Failure> {
+    if maps.wants == Views::Attached {
+        return of_attached(launch, base, maps);
+    }
+    match of_detached(launch, base, maps) {
+        // So do kernels refuse views that are attached nowhere; but others may have other reasons.
+        Err(failure) if failure.errno == Errno::INVAL.raw_os_error() => {
+            let root = of_attached(launch, base, maps).map_err(|_the_same| failure)?;
+            maps.wants = Views::Attached;
+            Ok(root)
+        }
+        made => made,
+    }
+}
+
+/// Of views that are kept: ranges and layers are used again and again.
+fn of_detached(launch: &Launch, base: u32, maps: &mut Maps) -> Result<OwnedFd, Failure> {
     let mut kept = Vec::new();
     for layer in &launch.layers {
         kept.push(maps.layer(base, layer)?);
@@ -40,6 +62,20 @@ pub(crate) fn mapped(launch: &Launch, base: u32, maps: &mut Maps) -> Result<Owne
     let step = "map the writable directory";
     let writable = idmap::mapped(&launch.writable, &*maps.stored(base)?, step)?;
     overlay(&launch.writable, &layers, &by_descriptor(&writable), &[])
+}
+
+/// Of views that are made for it.
+fn of_attached(launch: &Launch, base: u32, maps: &mut Maps) -> Result<OwnedFd, Failure> {
+    let stored = maps.stored(base)?;
+    let mut stack = Stack::default();
+    for layer in launch.layers.iter().chain([&launch.writable]) {
+        stack.add(idmap::mapped(layer, &stored, "map a layer")?)?;
+    }
+    let paths: Vec<_> = stack.views().iter().map(by_descriptor).collect();
+    let Some((writable, layers)) = paths.split_last() else {
+        return Err(refused(STEP, "there is no layer"));
+    };
+    overlay(&launch.writable, layers, writable, &[])
 }
 
 /// The directory that a writable directory lies in, and its name there; unless something is mounted at it.
@@ -73,16 +109,14 @@ fn overlay(
     forget_last_mount(stored).step_on(STEP, stored)?;
     let upper = format!("{writable}/upper");
     let work = format!("{writable}/work");
-    let mut settings: Vec<_> =
-        layers.iter().map(|layer| Setting::Text("lowerdir+", layer)).collect();
-    settings.extend([
+    let mut settings = vec![
         Setting::Text("upperdir", &upper),
         Setting::Text("workdir", &work),
         Setting::Flag("volatile"),
-    ]);
+    ];
     settings.extend(more);
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-    detached("overlay", &settings, attributes).step(STEP)
+    layers::overlay(layers, &settings, attributes).step(STEP)
 }
 
 /// A volatile overlay marks its work directory, and refuses to mount it again. For a sandbox that is resumed, what
