@@ -4,6 +4,8 @@ use std::{fmt, future::Future};
 
 use domain::id::{SandboxId, TaskId};
 
+use zeroize::Zeroize as _;
+
 use crate::Key;
 
 /// Who grants and who revokes is a step of a task, named by its key. Steps are in the order of their
@@ -64,7 +66,7 @@ impl fmt::Display for SecretName {
     }
 }
 
-/// A value that does not print.
+/// A value that does not print, and is overwritten when it is not needed any more.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretValue(String);
 
@@ -76,6 +78,12 @@ impl SecretValue {
     /// The value itself. Whoever calls this is trusted not to keep it.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+impl Drop for SecretValue {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

@@ -18,6 +18,7 @@
 use std::{fmt, net::IpAddr, net::SocketAddr};
 
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize as _;
 
 /// The longest message, in bytes. A question with a body is the longest.
 pub const FRAME_LIMIT: usize = MODEL_BODY_LIMIT + 1024 * 1024;
@@ -214,7 +215,7 @@ pub enum Dial {
     Pinned { host: String, port: u16, addresses: Vec<IpAddr>, authority: Option<String> },
 }
 
-/// A value that does not print.
+/// A value that does not print, and is overwritten when it is not needed any more.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secret(pub String);
 
@@ -429,6 +430,12 @@ impl RefusalCode {
             Self::Upstream => "upstream",
             Self::Closed => "closed",
         }
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

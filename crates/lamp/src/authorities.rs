@@ -1,56 +1,53 @@
 //! The keys of sandboxes' authorities, which the broker keeps sealed with the master key of the secrets.
 //!
-//! Before the broker runs they are sealed anew here. While it runs their files are its own, so it is only said that some still need
-//! the old key.
+//! They are sealed anew here. While the broker runs their files are its own, so it holds still for as long as that takes.
 
 use std::{
     io::Write as _,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::Context as _;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use egress::broker::Broker;
 use secrets::{
     keeper::Reseal,
     seal::{Rewrapped, Sealer},
 };
 use serde_json::Value;
 
-/// Whether somebody else writes these files now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broker {
-    NotYet,
-    Runs,
-}
-
 #[derive(Debug)]
 pub(crate) struct Authorities {
     /// Where the broker has one file for each sandbox.
     pub(crate) directory: PathBuf,
-    pub(crate) broker: Broker,
+    /// Who else writes these files, from when it runs.
+    pub(crate) broker: Option<Arc<Broker>>,
 }
 
 impl Reseal for Authorities {
     fn reseal(&self, sealer: &Sealer) -> Result<(), String> {
+        match &self.broker {
+            Some(broker) => broker.undisturbed(|| self.all(sealer)),
+            None => self.all(sealer),
+        }
+    }
+}
+
+impl Authorities {
+    fn all(&self, sealer: &Sealer) -> Result<(), String> {
         let files = match fs_err::read_dir(&self.directory) {
             Ok(files) => files,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error.to_string()),
         };
-        let mut waiting = 0_usize;
         for file in files {
             let path = file.map_err(|error| error.to_string())?.path();
             let Some(anew) = with_new_key(&path, sealer) else { continue };
-            match self.broker {
-                Broker::Runs => waiting += 1,
-                Broker::NotYet => replace(&path, &anew).map_err(|error| format!("{error:#}"))?,
-            }
+            replace(&path, &anew).map_err(|error| format!("{error:#}"))?;
         }
-        match waiting {
-            0 => Ok(()),
-            many => Err(format!("{many} sandboxes need it until the server has started again")),
-        }
+        Ok(())
     }
 }
 
@@ -92,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_authorities_are_sealed_anew_before_the_broker_runs() {
+    fn keys_of_authorities_are_sealed_anew() {
         let directory = tempfile::tempdir().unwrap();
         let old = Keys::only(MasterKey::generate(&SystemRandomness).unwrap());
         let both = old.replaced_by(MasterKey::generate(&SystemRandomness).unwrap());
@@ -102,12 +99,8 @@ mod tests {
         fs_err::write(&path, format!(r#"{{"version":1,"key":"{key}","generation":7}}"#)).unwrap();
         fs_err::write(directory.path().join("log.jsonl"), "{}\n").unwrap();
         sealer.use_keys(both.clone());
-        let reseal =
-            |broker| Authorities { directory: directory.path().to_owned(), broker }.reseal(&sealer);
-        let waiting = reseal(Broker::Runs).unwrap_err();
-        assert_eq!(waiting, "1 sandboxes need it until the server has started again");
-        reseal(Broker::NotYet).unwrap();
-        reseal(Broker::Runs).unwrap();
+        let authorities = Authorities { directory: directory.path().to_owned(), broker: None };
+        authorities.reseal(&sealer).unwrap();
         sealer.use_keys(both.without_former());
         let shape: Value = serde_json::from_slice(&fs_err::read(&path).unwrap()).unwrap();
         assert_eq!(shape["generation"], 7);
@@ -119,8 +112,7 @@ mod tests {
     fn where_nothing_is_kept_nothing_is_missed() {
         let directory = tempfile::tempdir().unwrap();
         let keys = Keys::only(MasterKey::generate(&SystemRandomness).unwrap());
-        let authorities =
-            Authorities { directory: directory.path().join("none"), broker: Broker::Runs };
+        let authorities = Authorities { directory: directory.path().join("none"), broker: None };
         authorities.reseal(&Sealer::new(keys, SystemRandomness)).unwrap();
     }
 }

@@ -209,6 +209,16 @@ mod tests {
         Keeper::open(directory.join("secrets"), master, SystemRandomness).unwrap()
     }
 
+    #[tokio::test]
+    async fn without_secrets_output_is_not_looked_at() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = store::Place::new(directory.path().join("data"));
+        let url = format!("sqlite:{}", directory.path().join("lamp.db").display());
+        let store = Arc::new(store::open(&url, &place).await.unwrap());
+        let discretion = Discretion { keeper: keeper(directory.path()), store };
+        assert!(discretion.stream().unwrap().is_none());
+    }
+
     #[test]
     fn a_line_of_the_log_has_no_value_in_any_form() {
         let directory = tempfile::tempdir().unwrap();

@@ -34,6 +34,7 @@ use crate::{
     commands::policy::explain,
     egress_log,
     kept::Said,
+    outward::OWNER,
     reload::Reloader,
     way_out::{self, Certificates},
 };
@@ -176,7 +177,7 @@ impl NetworkResolver for Networks {
     }
 
     fn reload(&self) -> BoxFuture<'_, Result<ReloadedPolicy, Problem>> {
-        Box::pin(self.reloader.reload("a person"))
+        Box::pin(self.reloader.reload(OWNER))
     }
 }
 

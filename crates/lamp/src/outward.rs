@@ -23,6 +23,9 @@ use crate::{
     trail::{self, Trail},
 };
 
+/// Who does what comes through the doors: there are no accounts yet.
+pub(crate) const OWNER: &str = "local";
+
 #[derive(Debug)]
 pub(crate) struct Outward {
     pub(crate) gatekeeper: Gatekeeper,

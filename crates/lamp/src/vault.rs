@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
 use anyhow::{Context as _, anyhow};
@@ -10,6 +11,7 @@ use contracts::{
     clock::{Clock as _, SystemClock},
     secret::{SecretName, SecretValue},
 };
+use egress::broker::Broker;
 use futures::future::BoxFuture;
 use gateway::SecretShelf;
 use secrets::{
@@ -17,16 +19,14 @@ use secrets::{
     keeper::{DeleteError, Description, Entry, Keeper, Master, OldKey, SetError, TurnError},
     randomness::SystemRandomness,
 };
+use serde_json::Value;
+use store::{AuditEntry, Store};
 use wire::{
     error::{Code, Problem},
     secret::{self as shape, RotatedKey, Secret, Secrets, SetSecret},
 };
 
-use crate::{
-    authorities::{Authorities, Broker},
-    environment::Environment,
-    report::Hint,
-};
+use crate::{authorities::Authorities, environment::Environment, outward::OWNER, report::Hint};
 
 /// The file that holds the master key, unless the operator gives one.
 const KEY_FILE: &str = "master.key";
@@ -65,30 +65,50 @@ fn told_by(command: &str) -> anyhow::Result<String> {
     String::from_utf8(ran.stdout).with_context(what)
 }
 
+/// Ends what a server before this one left unfinished, and says what is wrong. The broker must not run yet; what it keeps is in `egress`.
+pub(crate) fn settle(keeper: &Keeper, egress: &Path) {
+    for broken in keeper.broken() {
+        tracing::warn!(secret = %broken.name, reason = broken.reason, "a secret cannot be used");
+    }
+    let authorities = Authorities { directory: egress.to_owned(), broker: None };
+    match keeper.finish_turning(&[&authorities]).map(|turned| turned.old_key) {
+        Ok(OldKey::Gone) => {}
+        Ok(OldKey::Kept { reason }) => tracing::warn!(reason, "an old master key is kept"),
+        Err(error) => tracing::warn!(%error, "an old master key is kept"),
+    }
+}
+
 /// The secrets, as the door has them.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    keeper: Keeper,
+    pub(crate) keeper: Keeper,
     /// Where the broker keeps what the master key sealed.
-    egress: PathBuf,
+    pub(crate) egress: PathBuf,
+    pub(crate) broker: Arc<Broker>,
+    pub(crate) store: Arc<Store>,
 }
 
 impl Shelf {
-    pub(crate) const fn new(keeper: Keeper, egress: PathBuf) -> Self {
-        Self { keeper, egress }
-    }
-
-    /// Ends what a server before this one left unfinished, and says what is wrong. The broker must not run yet.
-    pub(crate) fn settle(&self) {
-        for broken in self.keeper.broken() {
-            tracing::warn!(secret = %broken.name, reason = broken.reason, "a secret cannot be used");
-        }
-        let authorities = Authorities { directory: self.egress.clone(), broker: Broker::NotYet };
-        match self.keeper.finish_turning(&[&authorities]).map(|turned| turned.old_key) {
-            Ok(OldKey::Gone) => {}
-            Ok(OldKey::Kept { reason }) => tracing::warn!(reason, "an old master key is kept"),
-            Err(error) => tracing::warn!(%error, "an old master key is kept"),
-        }
+    /// Says in the audit log what was done to a secret.
+    async fn write_down(
+        &self,
+        action: &str,
+        subject: String,
+        detail: Value,
+    ) -> Result<(), Problem> {
+        let entry = AuditEntry {
+            at: SystemClock.now(),
+            actor: OWNER.to_owned(),
+            action: action.to_owned(),
+            subject,
+            detail: detail.to_string(),
+        };
+        self.store.audit(entry).await.map_err(|error| {
+            Problem::new(
+                Code::Internal,
+                format!("it is done, but is not in the audit log: {error}"),
+            )
+        })
     }
 
     /// Does what waits for the disk where nobody else waits for it.
@@ -106,11 +126,22 @@ impl Shelf {
 
 impl SecretShelf for Shelf {
     fn set(&self, name: SecretName, wish: SetSecret) -> BoxFuture<'_, Result<Secret, Problem>> {
-        self.aside(move |keeper| {
+        let setting = self.aside(move |keeper| {
             let entry = entry(name.clone(), wish)?;
             keeper.set(entry, SystemClock.now()).map_err(|error| not_set(&error))?;
             let described = keeper.describe(&name).map(described);
             described.ok_or_else(|| Problem::new(Code::Internal, "it was deleted meanwhile"))
+        });
+        Box::pin(async move {
+            let secret = setting.await?;
+            let detail = serde_json::json!({
+                "version": secret.version,
+                "hosts": secret.hosts,
+                "agents": secret.agents,
+                "expose": secret.expose,
+            });
+            self.write_down("secret.set", secret.name.clone(), detail).await?;
+            Ok(secret)
         })
     }
 
@@ -125,7 +156,8 @@ impl SecretShelf for Shelf {
     }
 
     fn delete(&self, name: SecretName) -> BoxFuture<'_, Result<(), Problem>> {
-        self.aside(move |keeper| {
+        let subject = name.to_string();
+        let deleting = self.aside(move |keeper| {
             keeper.delete(&name).map_err(|error| match error {
                 DeleteError::Unknown(_) => Problem::new(Code::NotFound, error.to_string())
                     .with_help("`lamp secret list` shows those that exist"),
@@ -133,12 +165,17 @@ impl SecretShelf for Shelf {
                     Problem::new(Code::Internal, format!("the secret cannot be deleted: {source}"))
                 }
             })
+        });
+        Box::pin(async move {
+            deleting.await?;
+            self.write_down("secret.deleted", subject, serde_json::json!({})).await
         })
     }
 
     fn rotate_key(&self) -> BoxFuture<'_, Result<RotatedKey, Problem>> {
-        let authorities = Authorities { directory: self.egress.clone(), broker: Broker::Runs };
-        self.aside(move |keeper| {
+        let broker = Some(Arc::clone(&self.broker));
+        let authorities = Authorities { directory: self.egress.clone(), broker };
+        let turning = self.aside(move |keeper| {
             let turned = keeper.turn_over(&[&authorities]).map_err(|error| match error {
                 TurnError::Given => Problem::new(Code::Unsupported, error.to_string()),
                 TurnError::Broken(_) => Problem::new(Code::Limit, error.to_string()),
@@ -153,6 +190,12 @@ impl SecretShelf for Shelf {
                 OldKey::Kept { reason } => Some(reason),
             };
             Ok(RotatedKey { secrets: turned.secrets, old_key_kept })
+        });
+        Box::pin(async move {
+            let turned = turning.await?;
+            let detail = serde_json::json!({ "secrets": turned.secrets });
+            self.write_down("secret.key_turned", "the master key".to_owned(), detail).await?;
+            Ok(turned)
         })
     }
 }

@@ -115,7 +115,7 @@ impl Credentials for OneSecret {
         Box::pin(async {})
     }
 
-    fn forgotten(&self, _sandbox: SandboxId) -> BoxFuture<'_, ()> {
+    fn forgotten<'a>(&'a self, _: SandboxId, _: Option<&'a Owner>) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }

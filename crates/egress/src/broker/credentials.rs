@@ -60,8 +60,8 @@ pub trait Credentials: Send + Sync + 'static {
     /// The sandbox rests or is gone: nothing is handed out for it until it joins again.
     fn left(&self, sandbox: SandboxId) -> BoxFuture<'_, ()>;
 
-    /// The sandbox is gone for good: its placeholders mean nothing any more.
-    fn forgotten(&self, sandbox: SandboxId) -> BoxFuture<'_, ()>;
+    /// The sandbox is gone for good: its placeholders mean nothing any more, and it has no grant. Whose it was is told where it is known.
+    fn forgotten<'a>(&'a self, sandbox: SandboxId, owner: Option<&'a Owner>) -> BoxFuture<'a, ()>;
 }
 
 /// Nobody has a secret.
@@ -100,7 +100,11 @@ impl Credentials for NoCredentials {
         Box::pin(async {})
     }
 
-    fn forgotten(&self, _sandbox: SandboxId) -> BoxFuture<'_, ()> {
+    fn forgotten<'a>(
+        &'a self,
+        _sandbox: SandboxId,
+        _owner: Option<&'a Owner>,
+    ) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }

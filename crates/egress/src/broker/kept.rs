@@ -3,7 +3,13 @@
 //! The stored shape is a counterpart of [`Network`], with a version. Rules of other phases are not kept: only the one that holds counts.
 //! The key of the sandbox's authority is sealed.
 
-use std::{collections::BTreeMap, io, net::IpAddr, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    io,
+    net::IpAddr,
+    path::PathBuf,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use contracts::{
@@ -22,9 +28,11 @@ use super::credentials::Seal;
 use crate::ask::Authority;
 
 /// One directory, one file for each sandbox.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Kept {
     directory: PathBuf,
+    /// Held while a file is written, or all are.
+    writing: Mutex<()>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +114,7 @@ impl Kept {
     pub fn open(directory: PathBuf) -> io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt as _;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
-        Ok(Self { directory })
+        Ok(Self { directory, writing: Mutex::default() })
     }
 
     fn path(&self, sandbox: SandboxId) -> PathBuf {
@@ -120,6 +128,7 @@ impl Kept {
         seal: &dyn Seal,
     ) -> Result<(), KeptError> {
         let wrong = |error: String| KeptError::Shape(sandbox, error);
+        let _writing = self.writing();
         let key = seal.seal(&context(sandbox), &remembered.authority.key).map_err(wrong)?;
         let shape = Shape::new(remembered, STANDARD.encode(key));
         let text = serde_json::to_vec(&shape).map_err(|error| wrong(error.to_string()))?;
@@ -145,7 +154,18 @@ impl Kept {
         shape.remembered(key).map(Some).map_err(wrong)
     }
 
+    /// While `work` runs, no file is written, made or removed but by it.
+    pub fn undisturbed<R>(&self, work: impl FnOnce() -> R) -> R {
+        let _writing = self.writing();
+        work()
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn remove(&self, sandbox: SandboxId) -> Result<(), KeptError> {
+        let _writing = self.writing();
         match std::fs::remove_file(self.path(sandbox)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(KeptError::File(sandbox, error))

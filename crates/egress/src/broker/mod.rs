@@ -250,6 +250,11 @@ impl Broker {
         Arc::clone(&self.standing().registries)
     }
 
+    /// While `work` runs, what is kept of sandboxes is not written, so that it can be sealed with another key.
+    pub fn undisturbed<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.kept.undisturbed(work)
+    }
+
     /// The limits that a sandbox's requests count against from now on, instead of those that hold for every sandbox.
     pub fn budget(&self, sandbox: SandboxId, accounts: Vec<Account>) -> Result<(), BrokerError> {
         *lock(&self.joined(sandbox)?.accounts) = Some(accounts);

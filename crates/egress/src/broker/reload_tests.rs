@@ -80,3 +80,53 @@ async fn a_phase_that_was_closed_when_a_network_was_given_stays_closed() {
     world.broker.reload(saying(&world, &["one.example.com"])).await;
     assert!(!reaches(&world, "one.example.com").await);
 }
+
+#[tokio::test]
+async fn budgets_of_agents_and_people_hold_beside_the_tasks_and_a_raised_one_holds_at_once() {
+    use domain::policy::{BudgetPeriod, BudgetScope};
+    let world = World::new().await;
+    let fixer = Network { agent: Some("fixer".parse().unwrap()), ..network() };
+    world.broker.change(SANDBOX, fixer).await.unwrap();
+    let dollars = Money::from_dollars;
+    let limits = |person: u32| {
+        let periods = [
+            (BudgetScope::Person, BudgetPeriod::Day, dollars(person)),
+            (BudgetScope::Agent, BudgetPeriod::Month, dollars(50)),
+            (BudgetScope::Organisation, BudgetPeriod::Month, dollars(500)),
+            (BudgetScope::Repository, BudgetPeriod::Day, dollars(1)),
+        ];
+        let money =
+            SpendingLimits { task: Some(dollars(10)), periods: periods.into_iter().collect() };
+        Standing { money, ..world.broker.standing().as_ref().clone() }
+    };
+    world.broker.reload(limits(2)).await;
+    let member = world.broker.member(SANDBOX).unwrap();
+    let accounts: Vec<String> = world
+        .broker
+        .accounts(&member)
+        .iter()
+        .map(|it| format!("{} {} {}", it.scope.as_str(), it.whose, it.limit))
+        .collect();
+    assert_eq!(
+        accounts,
+        [
+            "task s_00000000000000000000000007 $10.00",
+            "agent fixer $50.00",
+            "person ada $2.00",
+            "organisation all $500.00"
+        ]
+    );
+    let line = "POST https://api.anthropic.com/v1/messages";
+    granted(world.request(1, line, Some(MESSAGE)).await);
+    let usage =
+        Usage { input_tokens: 600_000, output_tokens: 20_000, complete: true, ..Usage::default() };
+    let done = Outcome::Done { status: Some(200) };
+    world.broker.ended(WHOSE, Exchange(1), &report(done, Some(usage)));
+    let over = refused(&world.request(2, line, Some(MESSAGE)).await);
+    assert!(
+        over.contains("the budget of the person `ada` is $2.00 per day; $2.10 is spent"),
+        "{over}"
+    );
+    world.broker.reload(limits(3)).await;
+    granted(world.request(3, line, Some(MESSAGE)).await);
+}

@@ -33,8 +33,18 @@ impl Road for Broker {
     fn forget(&self, sandbox: SandboxId) -> BoxFuture<'_, Result<(), EgressError>> {
         Box::pin(async move {
             self.let_out(sandbox).await?;
-            self.settings.credentials.forgotten(sandbox).await;
             let member = lock(&self.members).remove(&sandbox);
+            let owner = match &member {
+                Some(member) => Some(member.owner.clone()),
+                // What cannot be read is removed as well.
+                None => self
+                    .kept
+                    .read(sandbox, self.settings.seal.as_ref())
+                    .ok()
+                    .flatten()
+                    .map(|before| before.network.owner),
+            };
+            self.settings.credentials.forgotten(sandbox, owner.as_ref()).await;
             if let Some(member) = member {
                 self.abandon(&member);
             }

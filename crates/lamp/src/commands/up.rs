@@ -24,7 +24,7 @@ use crate::{
     exit::Exit,
     ids::SystemIds,
     kept::KeptFlags,
-    outward::{self, Outward},
+    outward::{self, OWNER, Outward},
     provider::{self, Mirrored},
     reload::Reloader,
     report::Hint,
@@ -103,9 +103,15 @@ impl Up {
         let secret = token::read_or_make(&data)?;
         let keeper = vault::open(&data, environment)?;
         log.of(&keeper);
-        let secrets = Shelf::new(keeper.clone(), outward::directory(&data));
-        secrets.settle();
+        let kept_outward = outward::directory(&data);
+        vault::settle(&keeper, &kept_outward);
         let outward = Outward::open(&data, &kept, &keeper, environment).await?;
+        let secrets = Shelf {
+            keeper: keeper.clone(),
+            egress: kept_outward,
+            broker: Arc::clone(outward.gatekeeper.broker()),
+            store: Arc::clone(&outward.store),
+        };
         let road = Arc::clone(outward.gatekeeper.broker());
         let sandboxes = provider::start(&data, &run, &kept.household, road).await?;
         outward.gatekeeper.serve(sandboxes.clone());
@@ -120,7 +126,7 @@ impl Up {
             networks: Arc::new(outward.networks()),
             values: Arc::clone(&values),
             ids: Arc::new(SystemIds),
-            owner: "local".to_owned(),
+            owner: OWNER.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             closing: Closing { stop: stop.clone(), talks: servers.clone() },
         };

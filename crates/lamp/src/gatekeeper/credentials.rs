@@ -98,10 +98,15 @@ impl Credentials for Handed {
         Box::pin(async {})
     }
 
-    fn forgotten(&self, sandbox: SandboxId) -> BoxFuture<'_, ()> {
+    fn forgotten<'a>(&'a self, sandbox: SandboxId, owner: Option<&'a Owner>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             if let Err(error) = self.0.forget(sandbox) {
                 tracing::warn!(%sandbox, %error, "placeholders are kept that mean nothing any more");
+            }
+            if let Some(Owner::Task(task)) = owner
+                && let Err(error) = self.0.end_grant(*task, sandbox)
+            {
+                tracing::warn!(%sandbox, %error, "a grant is kept of a sandbox that is gone");
             }
         })
     }

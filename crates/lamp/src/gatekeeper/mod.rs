@@ -166,3 +166,42 @@ fn roots() -> anyhow::Result<Roots> {
     })?;
     Roots::parse(&pem).context("the certificates of this host cannot be read")
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::{
+        money::Money,
+        policy::{BudgetPeriod, BudgetScope},
+    };
+
+    use super::*;
+
+    #[test]
+    fn money_is_the_least_that_the_files_say() {
+        let world = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs_err::write(world.path().join(name), text).unwrap();
+        write(
+            "policy.yaml",
+            "version: 1\nlimits: { budget: $20 }\nbudgets:\n  - { scope: person, period: day, limit: $30 }\n",
+        );
+        write(
+            "lamp.yaml",
+            "version: 1\nlimits: { budget: $7 }\nbudgets:\n  - { scope: person, period: day, limit: $5 }\n  \
+             - { scope: agent, period: month, limit: $100 }\n",
+        );
+        let said = Said::read(&world.path().join("lamp.yaml")).unwrap();
+        let layers = Layers::of(&said).unwrap();
+        let money = standing(&said, &layers, Arc::default()).unwrap().money;
+        assert_eq!(money.task, Some(Money::from_dollars(7)));
+        let of = |scope, period| money.periods.get(scope, period);
+        assert_eq!(of(BudgetScope::Person, BudgetPeriod::Day), Some(Money::from_dollars(5)));
+        assert_eq!(of(BudgetScope::Agent, BudgetPeriod::Month), Some(Money::from_dollars(100)));
+        let usual = Said::nothing();
+        let money = standing(&usual, &Layers::of(&usual).unwrap(), Arc::default()).unwrap().money;
+        assert_eq!(
+            money.task,
+            Some(Money::from_dollars(10)),
+            "what an agent gets that does not say otherwise"
+        );
+    }
+}

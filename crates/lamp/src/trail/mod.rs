@@ -51,6 +51,10 @@ struct Shared {
     trouble: Mutex<Option<String>>,
 }
 
+fn behind() -> NotWritten {
+    NotWritten("the audit log is too far behind; look at the database".to_owned())
+}
+
 /// The file of exchanges in the directory of the way out.
 pub(crate) fn log_file(directory: &Path) -> PathBuf {
     directory.join("log.jsonl")
@@ -76,9 +80,16 @@ impl Trail {
 
     fn queue(&self, entry: AuditEntry) -> Result<(), NotWritten> {
         let entry = AuditEntry { detail: self.clean(&entry.detail), ..entry };
-        self.queue.try_send(entry).map_err(|_full| {
-            NotWritten("the audit log is too far behind; look at the database".to_owned())
-        })
+        self.queue.try_send(entry).map_err(|_full| behind())
+    }
+
+    /// Whether rows are written now. A credential is handed out only then, also one that would be a number in a sum.
+    fn check(&self) -> Result<(), NotWritten> {
+        match self.shared.trouble() {
+            Some(trouble) => Err(NotWritten(format!("the audit log cannot be written: {trouble}"))),
+            None if self.queue.capacity() == 0 => Err(behind()),
+            None => Ok(()),
+        }
     }
 
     fn clean(&self, detail: &str) -> String {
@@ -116,8 +127,8 @@ impl Trail {
 
 impl Ledger for Trail {
     fn write(&self, record: &Record) -> Result<(), NotWritten> {
-        if let (What::Credential { .. }, Some(trouble)) = (&record.what, self.shared.trouble()) {
-            return Err(NotWritten(format!("the audit log cannot be written: {trouble}")));
+        if let What::Credential { .. } = &record.what {
+            self.check()?;
         }
         let logged = self.log.write(record);
         match audited(record) {

@@ -18,6 +18,7 @@ use std::{
 use contracts::secret::SecretError;
 use domain::id::{SandboxId, TaskId};
 
+use super::Keeper;
 use crate::disk;
 
 #[derive(Debug)]
@@ -77,6 +78,22 @@ impl Grants {
         self.write(task, known)
     }
 
+    /// The sandbox is gone. What was withdrawn from the task stays withdrawn; a task from which nothing was, and whose sandboxes are all
+    /// gone, leaves no file.
+    pub(super) fn end(&mut self, task: TaskId, sandbox: SandboxId) -> Result<(), SecretError> {
+        let mut known = self.task(task)?;
+        if known.granted.remove(&sandbox).is_none() {
+            return Ok(());
+        }
+        if known != Task::default() {
+            return self.write(task, known);
+        }
+        let place = self.place(task);
+        disk::remove(&place).map_err(|error| at(&place, &error))?;
+        self.tasks.remove(&task);
+        Ok(())
+    }
+
     pub(super) fn has(&mut self, task: TaskId, sandbox: SandboxId) -> Result<bool, SecretError> {
         Ok(self.task(task)?.granted.contains_key(&sandbox))
     }
@@ -110,6 +127,13 @@ impl Grants {
 
     fn place(&self, task: TaskId) -> PathBuf {
         self.directory.join(task.to_string())
+    }
+}
+
+impl Keeper {
+    /// The sandbox of a task is gone for good: it needs no grant.
+    pub fn end_grant(&self, task: TaskId, sandbox: SandboxId) -> Result<(), SecretError> {
+        self.state().grants.end(task, sandbox)
     }
 }
 

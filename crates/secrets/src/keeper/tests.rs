@@ -328,6 +328,25 @@ fn the_server_uses_its_own_keys_without_a_grant() {
     assert!(matches!(keeper.for_the_server(&name("NONE")), Err(SecretError::Unknown(_))));
 }
 
+#[tokio::test]
+async fn a_sandbox_that_is_gone_leaves_no_grant_and_what_was_withdrawn_stays_so() {
+    let house = House::new();
+    let keeper = house.open();
+    let (one, other) = (SandboxId::from_u128(1), SandboxId::from_u128(2));
+    keeper.grant(key(1), one).await.unwrap();
+    let files = || fs::read_dir(house.data().join("grants")).unwrap().count();
+    assert_eq!(files(), 1);
+    keeper.end_grant(key(1).task, other).unwrap();
+    assert_eq!(files(), 1, "another's");
+    keeper.end_grant(key(1).task, one).unwrap();
+    assert_eq!(files(), 0);
+    keeper.grant(key(2), one).await.unwrap();
+    keeper.revoke(key(5)).await.unwrap();
+    keeper.grant(key(6), one).await.unwrap();
+    keeper.end_grant(key(1).task, one).unwrap();
+    assert_eq!(house.open().grant(key(4), one).await, Err(SecretError::Revoked));
+}
+
 struct Book(Mutex<Vec<Exposed>>, Result<(), String>);
 
 impl Witness for Book {

@@ -56,9 +56,10 @@ async fn tell_network(
     // A server that cannot tell leaves the command's own words.
     let Ok(learned) = client.learned_egress(id).await else { return Ok(()) };
     for refused in learned.rules.iter().filter(|rule| !rule.allowed) {
+        let by = refused.by.as_ref().map(|by| format!(", last for `{by}`")).unwrap_or_default();
         writeln!(
             err,
-            "note: refused {} times; `--allow '{}'` asks for it, if the policy allows it.",
+            "note: refused {} times{by}; `--allow '{}'` asks for it, if the policy allows it.",
             refused.times, refused.rule
         )?;
     }
