@@ -1,5 +1,7 @@
 //! What the tests share: the toy internet with a house in it, and the right to push.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use tests::internet::{House, Internet};
 
@@ -41,6 +43,11 @@ pub(crate) fn grant(house: &mut House<'_>, sandbox: &str, rights: &[Right<'_>]) 
     kept["pushes"] = rights.iter().map(shape).collect();
     std::fs::write(&path, kept.to_string()).unwrap();
     house.restart();
+    // A server that has just started says so before all of its sandboxes have their doors again.
+    let end = Instant::now() + Duration::from_secs(30);
+    while !house.run(sandbox, &["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/3128"]).succeeded() {
+        assert!(Instant::now() < end, "the sandbox has no doors after a restart");
+    }
 }
 
 fn find(directory: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
