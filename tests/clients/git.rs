@@ -63,6 +63,9 @@ fn git_clones_fetches_and_pushes_the_branch_of_the_task() {
     }
     // With the name that the clone of another program would use, and with a history that is cut off.
     works(&house, "dev", &format!("git clone --quiet --depth 1 https://{HOST}/{SHOP} shallow"));
+    // Without a proxy, names lead to the doors.
+    let bare = "unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY";
+    works(&house, "dev", &format!("{bare}; git ls-remote https://{HOST}/{SHOP} | grep {BRANCH}"));
     // A push that is larger than git keeps in memory goes in chunks.
     let large = format!(
         "cd shop; head -c 3000000 /dev/urandom > large; git add large; commit Large; git push --quiet origin {BRANCH}; git rev-parse HEAD"

@@ -118,10 +118,10 @@ fn begin(internet: &Internet) -> House<'_> {
     house
 }
 
-fn fetch(house: &House<'_>, client: &Client, host: &str) -> Said {
+fn fetch(house: &House<'_>, sandbox: &str, client: &Client, host: &str) -> Said {
     let script = client.script.replace("NO_PROXY_ENV", NO_PROXY).replace("\\\"", "\"");
     let script = script.replace("PAGE", &format!("https://{host}/page"));
-    house.shell("dev", &format!("cd /workspace; {script}"))
+    house.shell(sandbox, &format!("cd /workspace; {script}"))
 }
 
 #[test]
@@ -142,18 +142,52 @@ fn every_program_reaches_what_it_may_and_is_told_what_it_may_not() {
             continue;
         }
         let mark = internet.mark();
-        let said = fetch(&house, client, ALLOWED);
+        let said = fetch(&house, "dev", client, ALLOWED);
         assert!(said.succeeded() && said.out.contains("the page for "), "{name}: {said}");
         let arrived = internet.since(mark);
         let is_request = |arrival: &&Arrival| arrival.request().is_some();
         assert_eq!(arrived.iter().filter(is_request).count(), 1, "{name}: {arrived:?}");
 
         let mark = internet.mark();
-        let said = fetch(&house, client, REFUSED);
+        let said = fetch(&house, "dev", client, REFUSED);
         assert!(!said.succeeded() && said.all().contains(client.told), "{name}: {said}");
         assert_eq!(internet.since(mark), [], "{name}: nothing leaves");
         tried += 1;
     }
     println!("{tried} of {} clients", CLIENTS.len());
     assert!(tried >= 5, "curl and Python are everywhere");
+}
+
+#[test]
+fn the_way_out_is_the_same_on_every_tier() {
+    let Some(internet) = internet() else { return };
+    let house = begin(&internet);
+    let small =
+        ["curl", "curl without a proxy", "Node fetch, which knows no proxy", "Python urllib"];
+    for tier in ["verified", "standard", "untrusted"] {
+        if !house.tiers().contains(tier) {
+            unsupported(&format!("the tier `{tier}`"), house.tiers());
+            continue;
+        }
+        house.sandbox(tier, &["--tier", tier, "--allow", ALLOWED]);
+        for client in CLIENTS.iter().filter(|it| small.contains(&it.name)) {
+            if !Path::new(client.needs).exists() {
+                unsupported(client.name, &format!("there is no {}", client.needs));
+                continue;
+            }
+            let said = fetch(&house, tier, client, ALLOWED);
+            assert!(
+                said.succeeded() && said.out.contains("arrived"),
+                "{tier} {}: {said}",
+                client.name
+            );
+            let said = fetch(&house, tier, client, REFUSED);
+            assert!(
+                !said.succeeded() && said.all().contains(client.told),
+                "{tier} {}: {said}",
+                client.name
+            );
+        }
+        println!("{tier}: {} programs", small.len());
+    }
 }
