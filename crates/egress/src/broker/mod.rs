@@ -330,6 +330,7 @@ impl Broker {
         let cost = reservation.map(|reservation| {
             let mut purses = lock(&self.purses);
             let cost = purses.settle(reservation, report.usage.as_ref(), report.bytes_down);
+            purses.forget_before(self.now());
             keep_spent(&self.settings.directory, &purses.kept());
             cost
         });

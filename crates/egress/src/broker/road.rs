@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use contracts::egress::{Door, DoorKind, EgressError, Inside, Network, Road};
-use domain::id::SandboxId;
+use contracts::{
+    egress::{Door, DoorKind, EgressError, Inside, Network, Road},
+    sandbox::Owner,
+};
+use domain::{id::SandboxId, policy::BudgetScope};
 use futures::future::BoxFuture;
 
 use super::{
@@ -47,6 +50,12 @@ impl Road for Broker {
             self.settings.credentials.forgotten(sandbox, owner.as_ref()).await;
             if let Some(member) = member {
                 self.abandon(&member);
+            }
+            if let Some(Owner::Person(_)) = owner {
+                // It counted as a task of its own. What others share goes on.
+                let mut purses = lock(&self.purses);
+                purses.forget(BudgetScope::Task, &sandbox.to_string());
+                super::keep_spent(&self.settings.directory, &purses.kept());
             }
             self.kept.remove(sandbox).map_err(|error| EgressError::Invalid(error.to_string()))?;
             let what = What::Forgotten;

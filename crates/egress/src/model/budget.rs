@@ -163,6 +163,23 @@ impl Purses {
         }
     }
 
+    /// Whoever it was for is gone for good.
+    pub fn forget(&mut self, scope: BudgetScope, whose: &str) {
+        self.purses.retain(|key, _| key.scope != scope.as_str() || key.whose != whose);
+    }
+
+    /// Periods that are over count for nobody any more. Yesterday's is kept, for a clock that is set back.
+    pub fn forget_before(&mut self, now: Timestamp) {
+        let yesterday = Timestamp::from_millis(now.as_millis() - DAY);
+        let current: Vec<String> = [now, yesterday]
+            .into_iter()
+            .flat_map(|at| BudgetPeriod::ALL.map(|period| name(period, at)))
+            .collect();
+        self.purses.retain(|key, purse| {
+            key.period.is_empty() || purse.reserved > Money::ZERO || current.contains(&key.period)
+        });
+    }
+
     pub fn spent(&self, account: &Account, now: Timestamp) -> Money {
         self.state(&Key::new(account, now)).0
     }
@@ -202,9 +219,10 @@ impl Key {
     }
 }
 
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
 /// The name of the period that `now` is in, in UTC.
 fn name(period: BudgetPeriod, now: Timestamp) -> String {
-    const DAY: i64 = 24 * 60 * 60 * 1000;
     let days = now.as_millis().div_euclid(DAY);
     let (year, month, day) = civil(days);
     match period {

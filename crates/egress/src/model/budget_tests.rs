@@ -35,6 +35,29 @@ fn a_budget_refuses_when_it_is_used_up_and_goes_on_when_it_is_raised() {
 }
 
 #[test]
+fn what_counts_for_nobody_any_more_is_not_kept() {
+    let mut purses = Purses::default();
+    let all = [
+        account(BudgetScope::Task, None, Money::from_dollars(1)),
+        account(BudgetScope::Person, Some(BudgetPeriod::Day), Money::from_dollars(1)),
+        account(BudgetScope::Person, Some(BudgetPeriod::Month), Money::from_dollars(1)),
+    ];
+    let spent = purses.reserve(&all, micros(100), 200, NOON).unwrap();
+    purses.settle(spent, None, 1_000_000);
+    let left = |purses: &Purses| purses.kept().len();
+    let day = 24 * 60 * 60 * 1000;
+    purses.forget_before(Timestamp::from_millis(NOON.as_millis() + day));
+    assert_eq!(left(&purses), 3, "yesterday's");
+    purses.forget_before(Timestamp::from_millis(NOON.as_millis() + 2 * day));
+    assert_eq!(left(&purses), 2, "the month goes on");
+    purses.forget(BudgetScope::Task, "y");
+    purses.forget(BudgetScope::Person, "y");
+    assert_eq!(left(&purses), 2, "those of others");
+    purses.forget(BudgetScope::Task, "x");
+    assert_eq!(left(&purses), 1);
+}
+
+#[test]
 fn a_day_a_week_and_a_month_begin_anew() {
     let day = 24 * 60 * 60 * 1000;
     let names = |millis: i64| {
