@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::LazyLock};
 use contracts::sandbox::ImageKey;
 use images::{
     disk::{Budget, Disks, LayerName, Limit, Wish},
-    store::{Built, Images, InUse, Provenance, Purpose},
+    store::{Built, Images, InUse, Keep, Provenance, Purpose},
 };
 use libfuzzer_sys::fuzz_target;
 use sha2::{Digest as _, Sha256};
@@ -105,7 +105,7 @@ impl Ground {
         assert_eq!(listed.len(), usize::from(found.is_some()));
         let layers = self.built.layers.iter().map(|layer| layer.name.clone()).collect();
         let in_use = InUse { layers, ..InUse::default() };
-        let gone = images.prune(0, &in_use).expect("what is refused is removed");
+        let gone = images.prune(Keep::Bytes(0), &in_use).expect("what is refused is removed");
         assert!(gone.len() <= listed.len());
         found.map(|built| (*built).clone())
     }
