@@ -231,6 +231,23 @@ fn a_value_is_given_to_one_process_and_taken_out_of_what_it_prints() {
 }
 
 #[test]
+fn a_key_that_is_turned_over_is_gone_though_sandboxes_run() {
+    let Some(server) = server("one.example.com") else { return };
+    set(&server, &["TOKEN", "--expose", "env"]);
+    let turned = server.lamp(&["secret", "rotate-key"]);
+    let told = "There is a new master key, and 1 secret has it. The old one is gone.\n";
+    assert_eq!(turned.out(), told, "{}", turned.err());
+    assert_eq!(rows(&server, "secret.key_turned").len(), 1);
+    assert_eq!(rows(&server, "secret.set").len(), 1);
+    // Its authority, sealed anew, opens: it rests, and wakes with its network.
+    for turn in ["hibernate", "resume"] {
+        let turned = server.lamp(&["sandbox", turn, "try"]);
+        assert_eq!(turned.code(), Some(0), "{}", turned.err());
+    }
+    assert_eq!(explained(&server), "allow");
+}
+
+#[test]
 fn a_secret_of_an_agent_is_for_its_runs_alone() {
     let Some(server) = server("one.example.com, api.example.com") else { return };
     set(&server, &["THEIRS", "--host", "api.example.com", "--agent", "fixer"]);
