@@ -17,6 +17,7 @@
 //! ```text
 //!  network     packets by address, odd protocols, private and metadata addresses, names that lead there, neighbours
 //!  names       messages in questions about names, and questions that a resolver could stumble over
+//!  doors       what else a proxy, SOCKS and port 80 could be asked for
 //!  requests    heads, hellos, versions and lengths that two programs would read differently; answers without end
 //!  allowed     a host that may be reached as a way to somewhere else: git, GitHub, registries, models, budgets
 //!  secrets     where a placeholder means its value, what comes back, and when it ends
@@ -42,6 +43,7 @@
 mod allowed;
 mod bypasses;
 mod calls;
+mod doors;
 mod faults;
 mod files;
 mod ground;

@@ -6,6 +6,7 @@ use tests::internet::House;
 
 use crate::ground::{
     Attempt, Control, Ground, RESOLVER, attempt, curl, on_the_internet, probe, probing, texts,
+    until,
 };
 
 const POLICY: &str = "
@@ -213,6 +214,18 @@ fn goes_on(ground: &mut Ground<'_>) {
     ground.check(16, "and leads to its host", &said.to_string(), said.out.ends_with("arrived"));
 }
 
+/// Each refusal is one row of the audit log, and the log is whole.
+fn in_the_audit_log(ground: &mut Ground<'_>) {
+    let house = ground.house;
+    let refusals = house.audit().iter().filter(|record| record.is_refusal()).count();
+    let rows = until(|| Some(house.rows("egress.refused").len()).filter(|rows| *rows >= refusals));
+    let told = format!("{refusals} refusals, {rows:?} rows");
+    ground.check(14, "every refusal is one row of the audit log", &told, rows == Some(refusals));
+    let data = house.path().join("data");
+    let said = house.lamp(&["audit", "verify", "--data", data.to_str().unwrap()]);
+    ground.check(14, "and the log is whole", &said.to_string(), said.succeeded());
+}
+
 #[test]
 fn no_name_carries_a_message_out() {
     on_the_internet("names", |internet| {
@@ -225,6 +238,7 @@ fn no_name_carries_a_message_out() {
         }
         wildcard(&mut ground);
         goes_on(&mut ground);
+        in_the_audit_log(&mut ground);
         ground.done().finish("names");
     });
 }

@@ -269,90 +269,71 @@ fn what_fails_on_the_way_out_fails_closed() {
     });
 }
 
-/// Many connections that say nothing of use, for as long as they are let.
+/// Connections that say nothing of use, how many, and for how many seconds.
+const FLOODS: [(&str, &str, &str, &str); 3] = [
+    ("heads", "600", "18", "CONNECT ok.test"),
+    (
+        "handshakes",
+        "600",
+        "18",
+        "CONNECT ok.test:443 HTTP/1.1\\r\\nHost: ok.test\\r\\n\\r\\n\\x16\\x03\\x01\\x00\\xc8\\x01",
+    ),
+    ("tunnels", "10000", "8", "CONNECT ok.test:443 HTTP/1.1\\r\\nHost: ok.test\\r\\n\\r\\n"),
+];
+
+/// Many connections that are begun and never used, from three sandboxes at once.
 #[test]
 fn a_sandbox_that_floods_its_doors_shuts_out_itself_alone() {
     on_the_internet("floods", |internet| {
         let house = House::start(internet, POLICY);
-        let mut ground = Ground::new(internet, &house, "flooding", &wishes());
-        house.sandbox("neighbour", &wishes());
+        let mut ground = Ground::new(internet, &house, "neighbour", &wishes());
         let gateway = house.gateway().unwrap();
-        let ask = |name: &str| {
+        let ask = |name: &str, most: &str| {
             let begun = Instant::now();
-            let said = house.run(name, &["curl", "-sS", "-m", "9", "https://ok.test/"]);
+            let said = house.run(name, &["curl", "-sS", "-m", most, "https://ok.test/"]);
             (said, begun.elapsed())
         };
-        let (said, alone) = ask("neighbour");
-        ground.check(
-            12,
-            "control: the neighbour reaches its host",
-            &format!("{said} in {alone:?}"),
-            said.succeeded(),
-        );
-        let connect = "CONNECT ok.test:443 HTTP/1.1\\r\\nHost: ok.test:443\\r\\n\\r\\n";
-        for (name, text) in [
-            ("heads that never end", "CONNECT ok.test"),
-            ("handshakes that never begin", connect),
-            (
-                "handshakes that never end",
-                &format!("{connect}\\x16\\x03\\x01\\x00\\xc8\\x01\\x00\\x00"),
-            ),
-        ] {
-            let flood = probing(&["flood", PROXY, "10000", "6", text]);
-            let running = house.spawn("flooding", &texts(&flood));
-            // It is under way when one more of the same sandbox has to wait.
-            let full = until(|| {
-                let said = house.run("flooding", &["curl", "-sS", "-m", "1", "https://ok.test/"]);
-                (!said.succeeded()).then_some(())
-            });
-            ground.check(
-                12,
-                &format!("{name}: the sandbox has used up its own"),
-                "",
-                full.is_some(),
-            );
-            let slowest = (0..5).map(|_| ask("neighbour")).max_by_key(|(_, took)| *took).unwrap();
-            let fine = slowest.0.succeeded() && slowest.1 < alone + Duration::from_secs(1);
-            ground.check(
-                12,
-                &format!("{name}: the neighbour does not notice"),
-                &format!("{} in {:?}", slowest.0, slowest.1),
-                fine,
-            );
-            let resident = std::fs::read_to_string(format!("/proc/{gateway}/status")).unwrap();
-            let resident = resident
-                .lines()
-                .find_map(|line| line.strip_prefix("VmRSS:"))
-                .unwrap()
-                .trim()
-                .to_owned();
-            let kib: u64 = resident.split(' ').next().unwrap().parse().unwrap();
-            ground.check(
-                12,
-                &format!("{name}: the gateway stays small"),
-                &resident,
-                kib < 512 << 10,
-            );
-            let count = running.said();
-            ground.check(
-                12,
-                &format!("{name}: so many were opened"),
-                &count.to_string(),
-                count.out.contains("value "),
-            );
-            let again = until(|| ask("flooding").0.succeeded().then_some(()));
-            ground.check(
-                12,
-                &format!("{name}: afterwards there is room again"),
-                "",
-                again.is_some(),
-            );
+        let (said, alone) = ask("neighbour", "9");
+        let told = format!("{said} in {alone:?}");
+        ground.check(12, "control: a neighbour reaches its host", &told, said.succeeded());
+        for (name, ..) in FLOODS {
+            Ground::new(internet, &house, name, &wishes());
         }
-        let told = |arrival: &Arrival| {
-            is_lookup(arrival)
-                || arrival.request().is_none_or(|request| request.host() == "ok.test")
+        let mut floods = FLOODS.map(|(name, count, seconds, text)| {
+            let line = probing(&["flood", PROXY, count, seconds, text]);
+            house.spawn(name, &texts(&line))
+        });
+        // A sandbox has used up its own when one more of it has to wait.
+        for (name, ..) in FLOODS {
+            let full = until(|| (!ask(name, "1").0.succeeded()).then_some(()));
+            ground.check(12, &format!("{name}: it has used up its own"), "", full.is_some());
+        }
+        let slowest = (0..5).map(|_| ask("neighbour", "9")).max_by_key(|it| it.1).unwrap();
+        let fine = slowest.0.succeeded() && slowest.1 < alone + Duration::from_secs(1);
+        let told = format!("{} in {:?}, {alone:?} before", slowest.0, slowest.1);
+        ground.check(12, "the neighbour does not notice", &told, fine);
+        // Those who hold their connections lose them when their time is up; the others end by themselves.
+        for ((name, count, ..), running) in FLOODS.into_iter().zip(&mut floods) {
+            let again = until(|| ask(name, "2").0.succeeded().then_some(()));
+            let held = running.is_running();
+            let right = again.is_some() && (held || count == "10000");
+            let told = format!("still held: {held}");
+            ground.check(12, &format!("{name}: after a while there is room"), &told, right);
+        }
+        for ((name, ..), running) in FLOODS.into_iter().zip(floods) {
+            let ended = running.said();
+            let told = ended.out.contains("value ");
+            ground.check(12, &format!("{name}: so many were opened"), &ended.to_string(), told);
+        }
+        let status = std::fs::read_to_string(format!("/proc/{gateway}/status")).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let kib: u64 = resident.split_whitespace().next().unwrap().parse().unwrap();
+        ground.check(12, "the gateway stays small", resident.trim(), kib < 256 << 10);
+        let is_told = |arrival: &Arrival| {
+            let asked = arrival.request().is_none_or(|request| request.host() == "ok.test");
+            is_lookup(arrival) || asked
         };
-        let others: Vec<_> = internet.seen().into_iter().filter(|arrival| !told(arrival)).collect();
+        let others: Vec<_> = internet.seen().into_iter().filter(|it| !is_told(it)).collect();
         ground.check(12, "nothing else arrived", &format!("{others:?}"), others.is_empty());
         ground.counted().finish("floods");
     });

@@ -80,6 +80,10 @@ impl fmt::Display for Said {
 pub struct Running(Option<Child>);
 
 impl Running {
+    pub fn is_running(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|child| child.try_wait().unwrap().is_none())
+    }
+
     /// Lets it run for as long as its sandbox does.
     pub fn forget(mut self) {
         drop(self.0.take());
@@ -354,6 +358,15 @@ impl<'a> House<'a> {
         // A line that is being written has no end yet.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().map(|line| Record(serde_json::from_str(line).unwrap())).collect()
+    }
+
+    /// Every row of the audit log that says this was done, as `lamp audit export` prints it.
+    pub fn rows(&self, action: &str) -> Vec<Value> {
+        let said =
+            self.lamp(&["audit", "export", "--data", self.path().join("data").to_str().unwrap()]);
+        assert!(said.succeeded(), "{said}");
+        let all = said.out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        all.filter(|row| row.to_string().contains(&format!("\"{action}\""))).collect()
     }
 
     /// The records after so many. Waits until there are `count` of those that are `wanted`, or it took too long.

@@ -18,6 +18,9 @@ use super::{
     seen::{Arrival, Seen, canonical},
 };
 
+/// What fits into one datagram.
+const FITS: usize = 1232;
+
 const A: u16 = 1;
 const AAAA: u16 = 28;
 
@@ -112,7 +115,13 @@ pub(super) async fn serve(names: &Arc<Names>, addresses: &[&str], tasks: &TaskTr
         tasks.spawn(async move {
             let mut bytes = vec![0; 4096];
             while let Ok((length, from)) = socket.recv_from(&mut bytes).await {
-                if let Some(answer) = names.answer(&bytes[..length], at) {
+                if let Some(mut answer) = names.answer(&bytes[..length], at) {
+                    if answer.len() > FITS {
+                        // Only the question, and the mark that there is more: ask again over TCP.
+                        answer.truncate(length);
+                        answer[2] |= 0x02;
+                        answer[6..12].fill(0);
+                    }
                     let _ = socket.send_to(&answer, from).await;
                 }
             }

@@ -200,13 +200,14 @@ fn flood(at: SocketAddr, count: usize, time: Duration, text: &str) -> Outcome {
     let (text, begun) = (bytes(text), Instant::now());
     let mut open = Vec::new();
     while open.len() < count && begun.elapsed() < time {
-        // More than fit wait; that is for the other side to say.
+        // More than fit have to wait, and try again.
         match TcpStream::connect_timeout(&at, Duration::from_millis(200)) {
             Ok(mut stream) => {
                 let _ = stream.write_all(&text);
                 open.push(stream);
             }
-            Err(_) => break,
+            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => break,
+            Err(_) => {}
         }
     }
     let left = time.saturating_sub(begun.elapsed());

@@ -34,6 +34,13 @@ pub(super) async fn serve(sandbox: &Arc<Sandbox>, stream: TcpStream, origin: Ori
     match asked {
         Asked::For(destination) => connect(sandbox, talk, destination, origin).await,
         Asked::Nothing => {}
+        Asked::OnlyWithPassword => {
+            let reason = "SOCKS with a password is not spoken here; connect without one";
+            let kind = (403, RefusalCode::Unsupported);
+            let refusal = refusal::by_gateway(kind, ("", 0), reason);
+            Open::begin(sandbox, "", 0, origin).refused(refusal).await;
+            talk.farewell().await;
+        }
         Asked::Unusable(error) => {
             let kind = match error {
                 SocksError::Host(TargetError::Address(_)) => (403, RefusalCode::Address),
@@ -59,6 +66,8 @@ enum Asked {
     For(Destination),
     /// The connection ended before anything was asked.
     Nothing,
+    /// The program would only go on with a password, and was told that there is none.
+    OnlyWithPassword,
     Unusable(SocksError),
 }
 
@@ -76,12 +85,17 @@ async fn ask(talk: &mut Talk<TcpStream>) -> Asked {
             return Asked::Nothing;
         }
     };
-    let (answer, goes_on) = match greeting {
-        Greeting::WithoutPassword => (socks::WELCOME, true),
-        Greeting::OnlyWithPassword => (socks::UNWELCOME, false),
-    };
-    if talk.say(&answer).await.is_err() || !goes_on {
-        return Asked::Nothing;
+    match greeting {
+        Greeting::WithoutPassword => {
+            if talk.say(&socks::WELCOME).await.is_err() {
+                return Asked::Nothing;
+            }
+        }
+        Greeting::OnlyWithPassword => {
+            // Whoever does not listen any more was refused all the same.
+            let _ = talk.say(&socks::UNWELCOME).await;
+            return Asked::OnlyWithPassword;
+        }
     }
     loop {
         match socks::request(talk.intake.buffered()) {
