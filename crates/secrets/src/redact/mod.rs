@@ -16,7 +16,7 @@ mod views;
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, packed};
 use zeroize::Zeroizing;
 
 use self::views::{Seen, View};
@@ -33,6 +33,8 @@ pub struct Redactions {
     forms: Vec<Zeroizing<Vec<u8>>>,
     longest: usize,
     automaton: AhoCorasick,
+    /// Says fast that there is nothing to be found, where there are not too many forms for it.
+    quick: Option<packed::Searcher>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +53,10 @@ impl Redactions {
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .build(forms.iter().map(|form| form.as_slice()))?;
-        Ok(Self { forms, longest, automaton })
+        let mut quick = packed::Builder::new();
+        quick.extend(forms.iter().map(|form| form.as_slice()));
+        let quick = if forms.is_empty() { None } else { quick.build() };
+        Ok(Self { forms, longest, automaton, quick })
     }
 
     /// Whether there is nothing to look for.
@@ -96,6 +101,9 @@ impl Redactions {
     fn found(&self, views: &[Seen]) -> Vec<(usize, usize)> {
         let mut found: Vec<(usize, usize)> = Vec::new();
         for seen in views {
+            if self.quick.as_ref().is_some_and(|quick| quick.find(&seen.bytes).is_none()) {
+                continue;
+            }
             let all = self.automaton.find_overlapping_iter(&seen.bytes);
             found.extend(
                 all.filter_map(|one| Some((seen.start(one.start())?, seen.end(one.end())?))),

@@ -32,8 +32,7 @@ const MOST_BREAKS: usize = 2;
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) bytes: Vec<u8>,
-    /// Where each byte of it comes from: start and end in the text.
-    places: Vec<(usize, usize)>,
+    places: Places,
     /// Where in the text there are escapes of more than one byte.
     escapes: Vec<(usize, usize)>,
     /// How many line breaks were seen in a row.
@@ -42,12 +41,72 @@ pub(super) struct Seen {
     pub(super) unfinished: Option<usize>,
 }
 
+/// Where bytes of a view come from.
+#[derive(Debug)]
+enum Places {
+    /// Each from where it stands, and so much further: from which byte of the view on, how many were left out before it.
+    Shifted(Vec<(usize, usize)>),
+    /// Start and end in the text, of each.
+    Each(Vec<(usize, usize)>),
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self::Each(Vec::new())
+    }
+}
+
+impl Places {
+    fn of(&self, index: usize) -> Option<(usize, usize)> {
+        match self {
+            Self::Each(places) => places.get(index).copied(),
+            Self::Shifted(shifts) => {
+                let after = shifts.partition_point(|(from, _)| *from <= index);
+                let shift = after.checked_sub(1).and_then(|last| shifts.get(last));
+                let start = index + shift.map_or(0, |(_, left_out)| *left_out);
+                Some((start, start + 1))
+            }
+        }
+    }
+}
+
 impl Seen {
     /// `None` if this view is the plain one.
     pub(super) fn new(view: View, text: &[u8]) -> Option<Self> {
-        if view.needs().is_some_and(|needed| !text.contains(&needed)) {
-            return None;
+        match view.needs() {
+            None => Some(Self::plain(text)),
+            Some(needed) if text.contains(&needed) => Some(Self::decoded(view, text)),
+            Some(_) => None,
         }
+    }
+
+    /// The text but for its line breaks. Everything that is printed goes through here, so it goes by lines.
+    fn plain(text: &[u8]) -> Self {
+        let mut bytes = Vec::with_capacity(text.len());
+        let mut shifts = Vec::new();
+        let (mut left_out, mut breaks) = (0, 0);
+        for line in text.split_inclusive(|byte| is_break(*byte)) {
+            let (line, end) = match line.split_last() {
+                Some((last, before)) if is_break(*last) => (before, Some(*last)),
+                Some(_) | None => (line, None),
+            };
+            if !line.is_empty() {
+                breaks = 0;
+                bytes.extend_from_slice(line);
+            }
+            let Some(end) = end else { continue };
+            breaks += 1;
+            if breaks > MOST_BREAKS {
+                bytes.push(end);
+            } else {
+                left_out += 1;
+                shifts.push((bytes.len(), left_out));
+            }
+        }
+        Self { bytes, places: Places::Shifted(shifts), ..Self::default() }
+    }
+
+    fn decoded(view: View, text: &[u8]) -> Self {
         let mut seen = Self::default();
         let mut place = 0;
         while let Some(rest) = text.get(place..).filter(|rest| !rest.is_empty()) {
@@ -65,7 +124,7 @@ impl Seen {
                 }
             }
         }
-        Some(seen)
+        seen
     }
 
     fn push(&mut self, decoded: &[u8], start: usize, end: usize) {
@@ -73,19 +132,22 @@ impl Seen {
             self.breaks = if is_break(*byte) { self.breaks + 1 } else { 0 };
             if !(1..=MOST_BREAKS).contains(&self.breaks) {
                 self.bytes.push(*byte);
-                self.places.push((start, end));
+                if let Places::Each(places) = &mut self.places {
+                    places.push((start, end));
+                }
             }
         }
     }
 
     /// Where the byte at `index` of this view begins in the text.
     pub(super) fn start(&self, index: usize) -> Option<usize> {
-        self.places.get(index).map(|place| place.0)
+        (index < self.bytes.len()).then(|| self.places.of(index))?.map(|place| place.0)
     }
 
     /// Where the byte before `index` of this view ends in the text.
     pub(super) fn end(&self, index: usize) -> Option<usize> {
-        self.places.get(index.checked_sub(1)?).map(|place| place.1)
+        let last = index.checked_sub(1).filter(|last| *last < self.bytes.len())?;
+        self.places.of(last).map(|place| place.1)
     }
 
     /// The largest place up to `cut` where no escape is cut in two.
