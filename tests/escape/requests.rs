@@ -428,10 +428,9 @@ fn pipelining(ground: &mut Ground<'_>) {
 fn without_a_proxy() -> Vec<Attempt> {
     let trust = "SSL_CERT_FILE=\"$SSL_CERT_FILE\"";
     let clean = |command: &str| format!("exec env -i PATH=/usr/bin:/bin {trust} {command}");
-    // One question about one kind of address.
     let python = |host: &str| {
         clean(&format!(
-            "python3 -c 'import http.client as c, socket as s; h = c.HTTPSConnection(s.gethostbyname(\"{host}\") and \"{host}\"); \
+            "python3 -c 'import http.client as c; h = c.HTTPSConnection(\"{host}\"); \
              h.request(\"GET\", \"/fine\"); print(h.getresponse().status)'"
         ))
     };
@@ -439,11 +438,11 @@ fn without_a_proxy() -> Vec<Attempt> {
     for (name, command, control, told) in [
         (
             "curl",
-            clean("curl -sS -4 https://evil.test/"),
+            clean("curl -sS https://by-curl.evil.test/"),
             clean("curl -sS https://ok.test/fine"),
             "curl: (6)",
         ),
-        ("python", python("evil.test"), python("ok.test"), "rror"),
+        ("python", python("by-python.evil.test"), python("ok.test"), "rror"),
         (
             "openssl, by address",
             clean("openssl s_client -connect 93.184.216.34:443 -noservername </dev/null"),

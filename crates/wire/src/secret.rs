@@ -17,7 +17,7 @@ pub struct SetSecret {
     /// Where in a request. Left out: the header `authorization`, and Basic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Place>,
-    /// The agents whose runs may use it. Left out: every agent whose file names it.
+    /// The agents whose runs may use it. Left out: every run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
     /// Whether the value itself may enter a sandbox. Left out: it may not.

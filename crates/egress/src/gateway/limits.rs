@@ -21,6 +21,9 @@ pub(super) const LOOKUPS: usize = 16;
 pub(super) const NAME_QUESTIONS: usize = 64;
 pub(super) const NAMES_PER_SECOND: u32 = 200;
 
+/// Questions about one refused name within this time are one attempt, and refused once.
+pub(super) const ONE_ATTEMPT: Duration = Duration::from_secs(1);
+
 /// Names that have an address of our making, in one sandbox.
 pub(super) const NAMES: usize = 4096;
 

@@ -38,6 +38,15 @@ pub(super) struct Names {
     /// Counts uses, so that the one that was used longest ago is known.
     uses: u64,
     next: u32,
+    refused: Option<RefusedName>,
+}
+
+/// The name that was refused last. Programs ask about both kinds of address at once, and again with other cases; that is one attempt.
+#[derive(Debug)]
+struct RefusedName {
+    host: HostName,
+    generation: u64,
+    since: Instant,
 }
 
 #[derive(Debug)]
@@ -118,6 +127,20 @@ impl Names {
             }
             Some(_) | None => Meaning::Stale,
         }
+    }
+
+    /// The broker has refused a name, and has written it down.
+    fn refused(&mut self, host: HostName, generation: u64) {
+        self.refused = Some(RefusedName { host, generation, since: Instant::now() });
+    }
+
+    /// Whether a name was refused a moment ago, by the rules that hold.
+    fn was_refused(&self, host: &HostName, generation: u64) -> bool {
+        self.refused.as_ref().is_some_and(|last| {
+            last.host == *host
+                && last.generation == generation
+                && last.since.elapsed() < limits::ONE_ATTEMPT
+        })
     }
 
     /// Forgets what was made under older rules.
@@ -234,12 +257,21 @@ async fn answer(sandbox: &Arc<Sandbox>, message: &[u8]) -> Option<Vec<u8>> {
     if let Some(address) = known {
         return Some(question.address(address));
     }
+    // One after the other: the second of two questions about one name is answered by what the first one learned.
+    let Ok(_turn) = sandbox.name_turn.acquire().await else { return None };
+    let generation = sandbox.generation();
+    if sandbox.names().was_refused(&host, generation) {
+        return Some(question.no_name());
+    }
     let exchange = sandbox.broker().number();
     match sandbox.ask(exchange, Question::Name { host: host.to_string() }).await {
         Answer::Known { generation } if generation >= sandbox.generation() => {
             Some(question.address(sandbox.names().address(&host, generation)))
         }
-        Answer::Refused(refusal) if refusal.code != RefusalCode::Closed => Some(question.no_name()),
+        Answer::Refused(refusal) if refusal.code != RefusalCode::Closed => {
+            sandbox.names().refused(host, generation);
+            Some(question.no_name())
+        }
         // The rules have changed in between, or the broker is gone: ask later.
         Answer::Known { .. }
         | Answer::Refused(_)

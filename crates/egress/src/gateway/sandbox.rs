@@ -37,6 +37,8 @@ pub(super) struct Sandbox {
     questions: Semaphore,
     pub(super) lookups: Semaphore,
     pub(super) name_questions: Arc<Semaphore>,
+    /// Whose question about a name is before the broker.
+    pub(super) name_turn: Semaphore,
     /// Memory for bodies that are held until they were judged, in KiB.
     pub(super) bodies: Arc<Semaphore>,
     pub(super) over: CancellationToken,
@@ -71,6 +73,7 @@ impl Sandbox {
             questions: Semaphore::new(limits::QUESTIONS),
             lookups: Semaphore::new(limits::LOOKUPS),
             name_questions: Arc::new(Semaphore::new(limits::NAME_QUESTIONS)),
+            name_turn: Semaphore::new(1),
             bodies: Arc::new(Semaphore::new(limits::BODIES_KIB)),
             over: CancellationToken::new(),
             tasks,

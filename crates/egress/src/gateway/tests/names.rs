@@ -115,6 +115,19 @@ async fn a_refused_name_does_not_exist_and_other_records_are_not_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn both_kinds_of_address_of_a_refused_name_are_one_attempt() {
+    let stage = Stage::new(inspecting("api.ok.test", |request| refused(&request.host))).await;
+    let (four, six) = (question("evil.test", 1), question("EVIL.test", 28));
+    // As resolvers do, both at once.
+    let (four, six) = tokio::join!(ask(&stage, &four), ask(&stage, &six));
+    assert_eq!((four[3] & 15, six[3] & 15), (3, 3), "no such name");
+    assert_eq!(stage.questions(), [Question::Name { host: "evil.test".to_owned() }]);
+    // The control: another name is another attempt.
+    ask(&stage, &question("other.evil.test", 1)).await;
+    assert_eq!(stage.questions().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn names_are_answered_over_tcp_too() {
     let stage = Stage::new(inspecting("api.ok.test", |request| refused(&request.host))).await;
     let message = question("api.ok.test", 1);

@@ -40,11 +40,12 @@ pub(super) struct Set {
     #[arg(long = "query", value_name = "NAME")]
     queries: Vec<String>,
 
-    /// An agent whose runs may use it; there are no agents yet, so nobody else can [default: every run]
+    /// An agent whose runs may use it, as they say with `--agent`; may be repeated [default: every run]
     #[arg(long = "agent", value_name = "AGENT")]
     agents: Vec<String>,
 
-    /// Let programs that cannot do without have the value itself: `env` is a variable of one process. Nothing gives it yet
+    /// Let programs that cannot do without have the value itself: `env` is a variable of one process that asks for it with
+    /// `--secret`
     #[arg(long, value_name = "HOW")]
     expose: Option<ExposeChoice>,
 
