@@ -93,7 +93,9 @@ impl From<HostRule> for Rule {
 /// Reads one rule as it would stand in a file: `github`, `docs.example.com`, `{ host: api.example.com, methods: [POST] }`.
 pub fn rule(text: &str) -> Result<Rule, InvalidFile> {
     let mut problems = Problems::in_file("rule");
-    let node = yaml::parse(text, &mut problems);
+    // In a file `*` begins an alias, and so must be quoted; where a rule stands alone it can only be a host.
+    let quoted = text.starts_with('*').then(|| format!("'{}'", text.replace('\'', "''")));
+    let node = yaml::parse(quoted.as_deref().unwrap_or(text), &mut problems);
     let read = node.and_then(|node| Rule::read(&node, &mut problems));
     if read.is_none() && problems.is_empty() {
         problems.report(Place::START, "the rule is empty", SHORT.help);
@@ -186,5 +188,18 @@ fn similar_bundle(text: &str) -> String {
             "bundles are {}, `git:HOST/REPOSITORY` and `internal:NAME`",
             known.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_that_stands_alone_needs_no_quotes() {
+        assert_eq!(rule("*.example.com").unwrap(), rule("'*.example.com'").unwrap());
+        assert!(rule("*.co.uk").unwrap_err().to_string().contains("shared suffix"));
+        assert!(rule("*").is_err());
+        assert!(rule("*' }").is_err());
     }
 }

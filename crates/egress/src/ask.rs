@@ -138,6 +138,8 @@ pub struct Request {
     pub content_type: Option<String>,
     /// The value of `Git-Protocol`, `Content-Encoding`, and the like, in small letters: only names in [`SHOWN_HEADERS`].
     pub headers: Vec<(String, String)>,
+    /// What stands in it that looks like a placeholder; see `gateway::placeholders`.
+    pub placeholders: Vec<String>,
     /// `websocket`, when the program asks for it.
     pub upgrade: Option<String>,
     /// Only after [`Answer::NeedBody`].

@@ -5,7 +5,7 @@ use domain::{id::SandboxId, policy::HostName};
 
 use super::{
     Broker,
-    credentials::For,
+    credentials::{Bound, For},
     ledger::{ExchangeRecord, Record, What},
     member::{Member, Open, lock},
     refusal::About,
@@ -208,23 +208,24 @@ impl Broker {
         let Ok(host) = request.host.parse::<HostName>() else { return Ok(given) };
         // A host of a model that is allowed as a plain host: whatever key a program brings to it is not ours.
         given.strip = ruling.table.strip(&host, request.port);
-        let placeholder = request.target.contains("lamp_").then_some("in the address");
         let is_seen = request.scheme == Scheme::Https
             && permit.scheme == Scheme::Https
             && permit.upgrade == Upgrade::Refused;
         if !is_seen {
-            self.find(member, placeholder, request);
+            self.find(member, &[], request);
             return Ok(given);
         }
         let bound = self.settings.credentials.bound(whom, &host).await;
         let bound = bound.map_err(|error| Box::new(no_credential(about, &error)))?;
-        if bound.iter().all(|bound| !request.target.contains(&bound.placeholder)) {
-            self.find(member, placeholder, request);
-        }
+        self.find(member, &bound, request);
         for secret in bound {
-            self.write_down(member, ruling, &secret.name, request, about)?;
             let value = secret.value.expose().to_owned();
+            // The host may have kept what it was told before.
             given.scrub.push(Secret(value.clone()));
+            if !request.placeholders.contains(&secret.placeholder) {
+                continue;
+            }
+            self.write_down(member, ruling, &secret.name, request, about)?;
             given.swaps.push(Swap {
                 placeholder: secret.placeholder,
                 value: Secret(value),
@@ -262,10 +263,16 @@ impl Broker {
     }
 
     /// A placeholder where it means nothing is worth a look: somebody may be trying to learn the value.
-    fn find(&self, member: &Member, placeholder: Option<&str>, request: &Request) {
-        let Some(place) = placeholder else { return };
-        let detail =
-            format!("a placeholder {place} of a request to {}:{}", request.host, request.port);
+    fn find(&self, member: &Member, bound: &[Bound], request: &Request) {
+        let means_something = |shown: &&String| bound.iter().any(|one| one.placeholder == **shown);
+        let strays = request.placeholders.iter().filter(|shown| !means_something(shown)).count();
+        if strays == 0 {
+            return;
+        }
+        let (host, port) = (&request.host, request.port);
+        let detail = format!(
+            "{strays} placeholder(s) in a request to {host}:{port}, where they mean nothing"
+        );
         self.record(Some(member), What::Finding { what: "placeholder_elsewhere", detail });
     }
 

@@ -148,6 +148,7 @@ pub(super) fn request(method: &str, url: &str) -> Result<Request, PlaceError> {
         target: target.to_owned(),
         content_type: None,
         headers: Vec::new(),
+        placeholders: Vec::new(),
         upgrade: None,
         body: None,
         way: Way::Connect,

@@ -26,7 +26,9 @@ fn kinds(ledger: &MemoryLedger) -> Vec<String> {
 #[tokio::test]
 async fn each_use_of_a_credential_is_written_down() {
     let world = World::new().await;
-    granted(world.request(1, "GET https://api.example.com/x?q=lamp", None).await);
+    let asks = format!("GET https://api.example.com/x?q={PLACEHOLDER}");
+    granted(world.request(1, &asks, None).await);
+    granted(world.request(4, "GET https://api.example.com/y", None).await);
     granted(world.request(2, "POST https://api.anthropic.com/v1/messages", Some(MESSAGE)).await);
     granted(world.request(3, "GET https://github.com/acme/shop", None).await);
     assert_eq!(
@@ -52,7 +54,8 @@ async fn a_credential_that_cannot_be_written_down_is_not_handed_out_and_other_re
     let settings = settings(directory.path().to_owned(), Arc::default());
     let world =
         World::of(Broker::open(Settings { ledger: Arc::new(Broken), ..settings }).unwrap()).await;
-    let refused = refused(&world.request(1, "GET https://api.example.com/x", None).await);
+    let asks = format!("GET https://api.example.com/x?q={PLACEHOLDER}");
+    let refused = refused(&world.request(1, &asks, None).await);
     insta::assert_snapshot!(refused, @r"
     403 credential [-] that `TOKEN` is used cannot be written down, so it is not: the disk is full
         → look at the server's log; requests without a credential go on

@@ -11,7 +11,7 @@ use tokio::{
 use super::{
     body::{BodyFault, BodyReader},
     exchange::Open,
-    limits, passage,
+    limits, passage, placeholders,
     refusal::{self, After},
     relay,
     sandbox::{Origin, Sandbox, unfit},
@@ -214,6 +214,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Errand<'_, S> {
             target: self.path.as_str().to_owned(),
             content_type: headers.text("content-type").map(str::to_owned),
             headers: shown.collect(),
+            placeholders: placeholders::shown(&self.head, self.path.as_str()),
             upgrade,
             body,
             way: self.asked.origin.way,

@@ -5,7 +5,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use super::dial::place;
+use super::{dial::place, placeholders::basic};
 use crate::{
     ask::{Dial, Grant, Place, Scheme, Swap},
     wire::{
@@ -99,28 +99,24 @@ fn swap_headers(headers: &Headers, swaps: &[Swap]) -> Result<Headers, HeadError>
 
 /// `Basic` with its placeholder swapped, if it has one.
 fn swap_basic(value: &[u8], swaps: &[&Swap]) -> Option<Vec<u8>> {
-    let (scheme, rest) = value.split_at_checked(6)?;
-    if !scheme.eq_ignore_ascii_case(b"basic ") {
-        return None;
-    }
-    let pair = STANDARD.decode(rest.trim_ascii()).ok()?;
+    let pair = basic(value)?;
     let changed = replaced(&pair, swaps);
     (changed != pair).then(|| format!("Basic {}", STANDARD.encode(changed)).into_bytes())
 }
 
-/// All placeholders in one pass, so that a value is never searched.
+/// All placeholders in one pass, so that a value is never searched; each once, as nobody needs a value twice in one place.
 fn replaced(text: &[u8], swaps: &[&Swap]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
+    let mut unused = swaps.to_vec();
     let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
-        let found = swaps.iter().find_map(|swap| {
-            let placeholder = swap.placeholder.as_bytes();
-            let after = rest.strip_prefix(placeholder).filter(|_| !placeholder.is_empty())?;
-            Some((swap, after))
+        let found = unused.iter().position(|swap| {
+            !swap.placeholder.is_empty() && rest.starts_with(swap.placeholder.as_bytes())
         });
-        if let Some((swap, after)) = found {
+        if let Some(found) = found {
+            let swap = unused.swap_remove(found);
             out.extend_from_slice(swap.value.0.as_bytes());
-            rest = after;
+            rest = rest.get(swap.placeholder.len()..).unwrap_or_default();
         } else {
             out.push(*first);
             rest = after;
@@ -161,4 +157,24 @@ fn encoded(value: &str) -> String {
 
 fn digit(half: u8) -> char {
     char::from_digit(u32::from(half), 16).unwrap_or('0').to_ascii_uppercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ask::Secret;
+
+    #[test]
+    fn a_placeholder_is_swapped_once_and_a_value_is_not_searched() {
+        let swap = |placeholder: &str, value: &str| Swap {
+            placeholder: placeholder.to_owned(),
+            value: Secret(value.to_owned()),
+            places: Vec::new(),
+        };
+        let (one, two) = (swap("<one>", "1<two>"), swap("<two>", "2"));
+        let swapped =
+            |text: &str| String::from_utf8(replaced(text.as_bytes(), &[&one, &two])).unwrap();
+        assert_eq!(swapped("Bearer <one>"), "Bearer 1<two>");
+        assert_eq!(swapped("<one> <one> <two>"), "1<two> <one> 2");
+    }
 }

@@ -18,6 +18,7 @@
 //! | `names` | names, and addresses of our making |
 //! | `opaque`, `tunnel` | bytes that nobody looks into |
 //! | `inspect`, `carry` | requests, one by one |
+//! | `placeholders` | what looks like one, wherever it stands |
 //! | `dress`, `relay`, `sending`, `receiving` | a granted request and its answer |
 //! | `passage` | what a body must be to go out: git |
 //! | `scrub` | values that must not come back |
@@ -40,6 +41,7 @@ pub mod link;
 mod names;
 mod opaque;
 mod passage;
+mod placeholders;
 mod pool;
 mod proxy;
 mod receiving;

@@ -11,6 +11,7 @@ use std::{
 use anyhow::Context as _;
 use contracts::{clock::SystemClock, sandbox::Sandboxes};
 use gateway::{Closing, Door, Patience, Token, Values};
+use rustix::process::{Resource, Rlimit};
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
@@ -64,6 +65,7 @@ impl Up {
         environment: &Environment,
         out: &mut impl Write,
     ) -> anyhow::Result<Exit> {
+        without_core_files();
         let log = CleanLog::default();
         let format = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
         // A test may have set one already.
@@ -275,6 +277,15 @@ impl Signals {
                 }
             }
         }
+    }
+}
+
+/// A core file of this process would hold every value that it ever held in clear. What it starts may ask for more.
+fn without_core_files() {
+    let limit = rustix::process::getrlimit(Resource::Core);
+    let none = Rlimit { current: Some(0), ..limit };
+    if let Err(error) = rustix::process::setrlimit(Resource::Core, none) {
+        tracing::warn!(%error, "a crash may leave a core file");
     }
 }
 
