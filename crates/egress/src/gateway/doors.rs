@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    names, proxy,
+    limits, names, proxy,
     sandbox::{Origin, Sandbox},
     socks, transparent,
 };
@@ -140,6 +140,11 @@ fn enter(
 async fn serve(sandbox: &Arc<Sandbox>, door: DoorNumber, stream: TcpStream, peer: SocketAddr) {
     // Small messages go at once, on every part of the way.
     if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    // What the program does not read waits with the host, not in this machine's memory.
+    let room = sockopt::set_socket_send_buffer_size(stream.as_fd(), limits::PROGRAM_BUFFER);
+    if room.is_err() {
         return;
     }
     let origin =

@@ -33,6 +33,10 @@ pub(super) const NAMES_PER_CONNECTION: usize = 64;
 /// Connections to hosts that wait for another request, in one sandbox.
 pub(super) const IDLE_UPSTREAM: usize = 64;
 
+/// What the kernel keeps for a program that does not read, in bytes; it takes twice as much as it is told. Left to itself it keeps 4 MiB
+/// of each connection. A program is on this machine, so more would not be quicker.
+pub(super) const PROGRAM_BUFFER: usize = 128 * 1024;
+
 /// Interim answers of a host, before its answer.
 pub(super) const INTERIM_ANSWERS: usize = 16;
 

@@ -197,5 +197,6 @@ async fn a_program_that_does_not_read_slows_the_host_and_nothing_piles_up() {
         }
         before = now;
     }
-    assert!(before < 64 * PIECE, "{before} bytes are somewhere between host and program");
+    // Most of it is in the host's own socket.
+    assert!(before < 16 * PIECE, "{before} bytes are somewhere between host and program");
 }
