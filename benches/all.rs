@@ -10,11 +10,14 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use benches::{Bench, append, lists, machine, replay, report::Report, sandbox, steps, waiting};
+use benches::{
+    Bench, append, egress, lists, machine, replay, report::Report, sandbox, steps, waiting,
+};
 
 const USAGE: &str = "usage: cargo bench -p benches -- [--check] [--rounds N] [--disk DIRECTORY] \
-                     [append|steps|lists|replay|waiting|sandbox|crowd]";
-const MEASURES: [&str; 7] = ["append", "steps", "lists", "replay", "waiting", "sandbox", "crowd"];
+                     [append|steps|lists|replay|waiting|sandbox|crowd|egress]";
+const MEASURES: [&str; 8] =
+    ["append", "steps", "lists", "replay", "waiting", "sandbox", "crowd", "egress"];
 
 /// What was asked for.
 enum Wanted {
@@ -27,6 +30,10 @@ enum Wanted {
     Floor,
     /// Be the engine whose memory another run of this program measures.
     Engine(PathBuf),
+    /// Be the host that another run of this program asks.
+    Upstream(PathBuf),
+    /// Be the gateway between the two.
+    Gateway,
     /// A test runner wants to know the tests: there are none.
     List,
 }
@@ -59,6 +66,16 @@ fn main() -> anyhow::Result<ExitCode> {
             Report::default().say(said)?;
             Ok(ExitCode::SUCCESS)
         }
+        Wanted::Upstream(directory) => {
+            let runtime = runtime()?;
+            let served = runtime.block_on(egress::upstream::serve(directory));
+            runtime.shutdown_background();
+            served.map(|()| ExitCode::SUCCESS)
+        }
+        Wanted::Gateway => {
+            egress::gateway::serve()?;
+            Ok(ExitCode::SUCCESS)
+        }
         Wanted::Measures { only, misses, effort } => {
             runtime()?.block_on(measure(only.as_deref(), &misses, effort))
         }
@@ -81,6 +98,10 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
             "--disk" => effort.disk = arguments.next().context(USAGE)?.into(),
             name if MEASURES.contains(&name) => only = Some(name.to_owned()),
             sandbox::floor::CHILD => return Ok(Wanted::Floor),
+            egress::gateway::CHILD => return Ok(Wanted::Gateway),
+            egress::upstream::CHILD => {
+                return Ok(Wanted::Upstream(arguments.next().context(USAGE)?.into()));
+            }
             waiting::CHILD => {
                 return Ok(Wanted::Engine(arguments.next().context(USAGE)?.into()));
             }
@@ -114,7 +135,10 @@ async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow:
     if is_wanted("sandbox") {
         Box::pin(sandbox::run(&mut bench, rounds)).await?;
     }
-    // A part of the one before, for whoever works on it.
+    if is_wanted("egress") {
+        Box::pin(egress::run(&mut bench)).await?;
+    }
+    // A part of the sandboxes, for whoever works on it.
     if only == Some("crowd") {
         Box::pin(sandbox::many(&mut bench)).await?;
     }

@@ -1,7 +1,7 @@
 //! How fast it is, on the machine that asks.
 //!
 //! ```text
-//!  all.rs ──▶ append · steps · lists · replay · waiting · sandbox ──▶ report (a line per figure, PASS or MISS)
+//!  all.rs ──▶ append · steps · lists · replay · waiting · sandbox · egress ──▶ report (a line per figure, PASS or MISS)
 //!                  │ beside: alternatives (what one would write instead)
 //!                  └ lives: the events of tasks, made up but whole
 //! ```
@@ -12,6 +12,7 @@
 
 pub mod alternatives;
 pub mod append;
+pub mod egress;
 pub mod lists;
 pub mod lives;
 pub mod machine;
