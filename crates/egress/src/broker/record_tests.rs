@@ -24,6 +24,26 @@ fn kinds(ledger: &MemoryLedger) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn a_credential_goes_to_its_host_over_tls_and_nowhere_else() {
+    let world = World::new().await;
+    let swaps = |answer: Answer| granted(answer).swaps.len();
+    let asks = format!("GET https://api.example.com/x?t={PLACEHOLDER}");
+    assert_eq!(swaps(world.request(1, &asks, None).await), 1);
+    assert_eq!(swaps(world.request(2, "GET https://github.com/x", None).await), 0);
+    let unasked = granted(world.request(3, "GET https://api.example.com/x", None).await);
+    assert!(unasked.swaps.is_empty(), "nobody asked for it");
+    assert_eq!(unasked.scrub.len(), 1, "but the host may know it");
+    let line = format!("GET https://github.com/x?t={PLACEHOLDER}");
+    granted(world.request(4, &line, None).await);
+    let found = |record: &Record| {
+        matches!(record.what, What::Finding { what: "placeholder_elsewhere", .. })
+    };
+    assert_eq!(world.ledger.records().iter().filter(|record| found(record)).count(), 1);
+    let shown = format!("{:?}", world.request(5, &asks, None).await);
+    assert!(!shown.contains("the-real-value"), "{shown}");
+}
+
+#[tokio::test]
 async fn each_use_of_a_credential_is_written_down() {
     let world = World::new().await;
     let asks = format!("GET https://api.example.com/x?q={PLACEHOLDER}");
