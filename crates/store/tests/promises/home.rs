@@ -5,6 +5,9 @@ use store::{OpenOptions, Place, Store};
 use tempfile::TempDir;
 use testkit::postgres::Postgres;
 
+/// A machine that runs the whole suite can keep a connection waiting for longer than a server's people would bear.
+const PATIENT: OpenOptions = OpenOptions { patience: std::time::Duration::from_mins(1) };
+
 pub(crate) struct Home {
     pub(crate) store: Store,
     pub(crate) url: String,
@@ -37,13 +40,13 @@ impl Home {
     }
 
     async fn open(directory: TempDir, place: Place, url: String, kind: Kind) -> Self {
-        let store = store::open(&url, &place).await.unwrap();
+        let store = store::open_with(&url, &place, PATIENT).await.unwrap();
         Self { store, url, place, kind, _directory: directory }
     }
 
     /// Another store on the same database, as another process would open it.
     pub(crate) async fn another(&self) -> Store {
-        store::open(&self.url, &self.place).await.unwrap()
+        store::open_with(&self.url, &self.place, PATIENT).await.unwrap()
     }
 
     pub(crate) async fn impatient(&self) -> Store {
