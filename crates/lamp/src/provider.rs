@@ -146,6 +146,8 @@ impl Mirrored {
         let fetched = async {
             mirrors.register(&name, &wanted.url).await?;
             mirrors.fetch(&name, None).await?;
+            // Somebody may have named another place before anything was there; what was fetched then is not what was asked for.
+            mirrors.register(&name, &wanted.url).await?;
             mirrors.resolve(&name, wanted.revision.as_deref().unwrap_or("HEAD")).await
         };
         let commit = fetched.await.map_err(|error| failed(error.to_string()))?;

@@ -85,7 +85,7 @@ fn a_setup_that_nobody_wrote_is_proposed_and_its_failure_leaves_nothing() {
     let failed = server.lamp(&build);
     assert_eq!((failed.code(), failed.out().as_str()), (Some(1), ""), "{}", failed.err());
     for told in
-        ["proposed from `requirements.txt`", "pip install", "no network", "error: ", "hint: "]
+        ["proposed from `requirements.txt`", "pip install", "policy.yaml", "error: ", "hint: "]
     {
         assert!(failed.err().contains(told), "{told}: {}", failed.err());
     }

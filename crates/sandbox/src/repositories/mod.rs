@@ -99,15 +99,17 @@ impl Mirrors {
         if !mirror.join("HEAD").is_file() {
             self.shared.git.init(&mirror).await?;
         }
-        let known = match self.known(name) {
-            Ok((_, known)) => Some(known),
-            Err(MirrorError::Unknown { .. }) => None,
-            Err(error) => return Err(error),
+        let known = || match self.known(name) {
+            Ok((_, known)) => Ok(Some(known)),
+            Err(MirrorError::Unknown { .. }) => Ok(None),
+            Err(error) => Err(error),
         };
-        if known.as_ref() == Some(&source) {
+        // A fetch can take long, and who says nothing new need not wait for it.
+        if known()?.as_ref() == Some(&source) {
             return Ok(());
         }
         let _alone = self.alone(name, &mirror).await?;
+        let known = known()?;
         if let Some(known) = known.filter(|known| !known.is_same_place(&source))
             && fetch::holds_objects(&mirror)?
         {

@@ -50,7 +50,15 @@ impl Source {
 
     /// Whether both lead to the same repository, with whatever secret.
     pub(super) fn is_same_place(&self, other: &Self) -> bool {
-        without_secret(&self.url) == without_secret(&other.url)
+        self.place() == other.place()
+    }
+
+    /// Who asks is no part of where something is on the web; to ssh it is.
+    fn place(&self) -> String {
+        match (self.transport, user_part(&self.url)) {
+            (Transport::Https, Some(user)) => self.url.replacen(&format!("{user}@"), "", 1),
+            (Transport::Https | Transport::File | Transport::Ssh, _) => self.url.clone(),
+        }
     }
 
     /// Takes the secret of this address out of a text.

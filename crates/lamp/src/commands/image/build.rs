@@ -28,8 +28,8 @@ use crate::{
     text_file,
 };
 
-const NO_NETWORK: &str =
-    "note: a setup has no network; what it installs must be in the base or in a repository.";
+const ITS_NETWORK: &str = "note: a setup reaches only what `egress: { setup: { allow: […] } }` of the server's policy.yaml \
+                           allows; without it, what it installs must be in the base or in a repository.";
 
 /// How much of a key is enough to write.
 const SHORT: usize = 16;
@@ -122,7 +122,7 @@ impl Build {
                 }
                 BuildNews::Failed { mut error } => {
                     if error.code == Code::SetupFailed {
-                        writeln!(err, "{NO_NETWORK}")?;
+                        writeln!(err, "{ITS_NETWORK}")?;
                         // The whole log stands above already.
                         error.log = error.log.filter(|_| !has_spoken);
                     }

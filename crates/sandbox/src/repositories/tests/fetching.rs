@@ -82,7 +82,26 @@ async fn a_name_stays_with_the_place_that_it_came_from() {
     let objects = mirrors.objects(&private);
     fs::create_dir(objects.join("ab")).unwrap();
     mirrors.register(&private, "https://x:new@forge.example/private").await.unwrap();
+    mirrors.register(&private, "https://forge.example/private").await.unwrap();
     mirrors.register(&private, "https://forge.example/other").await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_place_that_was_taken_while_one_waited_stays_taken() {
+    let bench = Bench::new();
+    let (mirrors, web) = (bench.mirrors(), name("web"));
+    mirrors.register(&web, &bench.source()).await.unwrap();
+    let mirror = mirrors.mirror(&web);
+    fs::remove_file(mirror.join("lamp-source")).unwrap();
+    let alone = mirrors.alone(&web, &mirror).await.unwrap();
+    let first = async {
+        fs::write(mirror.join("lamp-source"), bench.source()).unwrap();
+        fs::create_dir(mirror.join("objects/ab")).unwrap();
+        drop(alone);
+    };
+    // The other one has looked, and found nobody, when the first one comes.
+    let (refused, ()) = tokio::join!(mirrors.register(&web, "https://forge.example/web"), first);
+    assert!(matches!(refused, Err(MirrorError::Elsewhere { .. })), "{refused:?}");
 }
 
 #[tokio::test]
