@@ -22,3 +22,4 @@ pub mod queue;
 pub mod request;
 pub mod task;
 pub mod time;
+pub mod transcript;

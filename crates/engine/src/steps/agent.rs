@@ -127,7 +127,11 @@ fn trouble<H: Hands>(scene: &Scene<'_, H>, error: AgentError) -> Trouble {
     };
     match error {
         AgentError::Busy { reason } => Trouble::Busy(reason),
-        AgentError::Stopped { last_lines, .. } => failed(FailureKind::AgentError, &last_lines),
+        AgentError::ModelRefused { last_lines, .. }
+        | AgentError::Silent { last_lines, .. }
+        | AgentError::Stopped { last_lines, .. } => failed(FailureKind::AgentError, &last_lines),
+        AgentError::TimeLimit { last_lines, .. } => failed(FailureKind::TimeLimit, &last_lines),
+        AgentError::ProgramMissing { .. } => failed(FailureKind::AgentError, ""),
         AgentError::Unusable { last_lines, .. } => failed(FailureKind::PlanUnusable, &last_lines),
         AgentError::OverBudget => failed(FailureKind::BudgetHit, ""),
         AgentError::EgressBlocked { .. } => failed(FailureKind::EgressBlocked, ""),

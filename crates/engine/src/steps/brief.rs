@@ -14,6 +14,7 @@ const FEEDBACK: usize = 3;
 pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: Mode) -> Brief {
     let mut brief = Brief {
         request: request.text.clone(),
+        author: request.author.to_string(),
         quotes: request.quotes.iter().map(|it| format!("{}: {}", it.author, it.text)).collect(),
         ..Brief::default()
     };

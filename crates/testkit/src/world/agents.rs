@@ -56,7 +56,7 @@ impl Agents for ScriptedAgents {
         let script = Script::parse(&run.brief.request);
         let text = format!("{:?} as the script says", run.mode);
         // A watcher that has gone does not stop the agent.
-        drop(events.send(AgentEvent::Message { text }).await);
+        drop(events.send(AgentEvent::Message { number: 1, text }).await);
         let mut heard = Vec::new();
         if script.endless && run.mode == Mode::Research && run.brief.guidance.is_empty() {
             match words.recv().await {

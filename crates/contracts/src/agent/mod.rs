@@ -4,6 +4,10 @@
 //! [`AgentEvent`]s, and ends with an [`Outcome`]. What it answers is data. Nothing that it says can
 //! approve, and success is what the platform's checks say, not what the agent claims.
 
+mod answer;
+mod error;
+mod meter;
+
 use std::{future::Future, time::Duration};
 
 use domain::{
@@ -17,6 +21,11 @@ use domain::{
 use tokio::sync::mpsc;
 
 use crate::Key;
+
+pub use answer::{Answer, Finding, Outcome};
+pub use domain::transcript::AgentEvent;
+pub use error::AgentError;
+pub use meter::{Exchanges, ModelMeter};
 
 pub trait Agents: Send + Sync + 'static {
     /// Runs one phase. Dropping the future stops the agent and all that it started.
@@ -67,6 +76,8 @@ pub enum Mode {
 pub struct Brief {
     /// The request, in the words of someone who may instruct.
     pub request: String,
+    /// Who that is.
+    pub author: String,
     /// Others' words. Data.
     pub quotes: Vec<String>,
     /// What people said since: comments on a plan, answers, messages, comments on the pull request.
@@ -75,76 +86,29 @@ pub struct Brief {
     pub feedback: Vec<String>,
     /// The approved plan, and what its approver allows.
     pub approved: Option<(Plan, Conditions)>,
+    /// What goes on around the task.
+    pub surroundings: Surroundings,
+}
+
+/// What goes on around a task, as far as the platform knows it (CX1). What is in the repository itself, an agent is told from there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// How the checks stand on the commit that the work begins from.
+    pub base_checks: Option<String>,
+    /// Open issues that are labelled for agents, as titles.
+    pub issues: Vec<String>,
+    /// Other work that is under way.
+    pub in_flight: Vec<InFlight>,
+}
+
+/// A task or a branch that somebody else works on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InFlight {
+    pub title: String,
+    pub branch: String,
+    pub paths: Vec<String>,
 }
 
 /// A person's words to a running agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words(pub String);
-
-/// What an agent does, in one language for all of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AgentEvent {
-    Message { text: String },
-    Thought { text: String },
-    ToolCall { id: String, title: String, status: ToolStatus, result: Option<String> },
-    FileChanged { path: String },
-    Usage(Cost),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ToolStatus {
-    Running,
-    Done,
-    Failed,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    pub answer: Answer,
-    pub session: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// It needs to know something before it can go on.
-    Question {
-        text: String,
-        choices: Vec<String>,
-    },
-    Notes(String),
-    Plan(Plan),
-    /// The work in the sandbox is ready to be looked at.
-    Change,
-    Review(Vec<Finding>),
-}
-
-/// A fault that a reviewer found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub path: String,
-    pub line: u32,
-    pub what: String,
-    pub failing_input: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AgentError {
-    #[error("the model cannot be reached now: {reason}")]
-    Busy { reason: String },
-    #[error("the agent stopped: {reason}")]
-    Stopped { reason: String, last_lines: String },
-    #[error("the agent's answer could not be understood: {reason}")]
-    Unusable { reason: String, last_lines: String },
-    #[error("the budget is used up")]
-    OverBudget,
-    #[error("`{host}` is not allowed")]
-    EgressBlocked { host: String },
-    /// The agent left what its approver allowed.
-    #[error("outside of the approved plan: {what}")]
-    Drift { what: String },
-    #[error("the sandbox ran out of memory at {peak_mib} MiB")]
-    OutOfMemory { peak_mib: u32 },
-    #[error("the sandbox was lost: {reason}")]
-    SandboxLost { reason: String },
-}
