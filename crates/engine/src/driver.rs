@@ -67,6 +67,8 @@ async fn listen<H: Hands>(drive: &Drive<H>, mut changes: Subscription) {
                     drive.check_leases.notify_one();
                 }
             }
+            // What an agent says changes nothing that we do.
+            Heard::Transcript(_) => continue,
             Heard::Missed => drive.check_leases.notify_one(),
             Heard::Closed => return,
         }

@@ -1,4 +1,4 @@
-//! Large things (transcripts, logs, reports), kept as files that are named by their hash.
+//! Large things (logs, reports, evidence), kept as files that are named by their hash.
 //!
 //! A blob is written beside its place, flushed, and moved there in one step: a crash leaves either all
 //! of it or nothing. Reading checks the hash, so a torn or changed file is an error, not evidence.

@@ -6,6 +6,7 @@
 //!                       │ tasks    where each stands    audit   who did it      │
 //!                       └───────────────────────────────────────────────────────┘
 //!  engine ── claim, renew, settle ──▶ outbox            everyone ── list, history ──▶ tasks, events
+//!  engine ── append_transcript ──▶ transcript          watchers ── transcript_after ──▶ what agents said
 //! ```
 //!
 //! [`Store`] is the only door. Behind it, `operations` are the changes, `queries` the questions,
@@ -27,11 +28,12 @@ mod queries;
 mod store;
 mod stored;
 mod text;
+mod transcript;
 
 pub use audit::{AuditFault, Entry as AuditEntry, Link as AuditLink, Verified};
 pub use backup::{BackupError, restore};
 pub use blobs::{BlobError, Blobs, Collected};
-pub use changes::{Change, Heard, Subscription};
+pub use changes::{Change, Growth, Heard, Subscription};
 pub use error::{OpenError, StoreError};
 pub use operations::append::{Append, Appended};
 pub use outbox::{Lease, Renewal};
@@ -42,3 +44,4 @@ pub use queries::{
     tasks::{Filter, Page, TaskView},
 };
 pub use store::{OpenOptions, Store, open, open_with};
+pub use transcript::{Briefing, Said, Saying};

@@ -15,11 +15,11 @@ use crate::{
         admit::{RUNNING, WAITING},
         claim::{DUE, SWEEP},
     },
-    queries::{queue::NEXT_DUE, tasks},
+    queries::{queue::NEXT_DUE, tasks, transcript},
 };
 
 /// Half of the tasks wait in the queue, most others are done; few hold a place or wait for approval.
-/// The outbox holds as many timers for later, and a few steps that are due.
+/// The outbox holds as many timers for later, and a few steps that are due. One task has talked a lot, many a little.
 const FILL: &str = "
     INSERT INTO tasks (task, seq, stage, standing, begun, since, repository, person, agent, channel,
                        title, spent, created_at, changed_at, asked_at)
@@ -35,6 +35,13 @@ const FILL: &str = "
            CASE WHEN n % 500 = 0 THEN n ELSE 9000000 + n END,
            CASE WHEN n % 1000 = 0 THEN 500000 ELSE 0 END, CASE WHEN n % 900 = 0 THEN 1 ELSE 0 END
     FROM numbers;
+    INSERT INTO transcript (task, number, run, attempt, at, kind, version, body)
+    SELECT ID(n), m, 3, m / 10000 + 1, m,
+           CASE WHEN m % 10000 < 3 THEN 'briefed' ELSE 'message' END, 1, 'body'
+    FROM (SELECT 5001 AS n, n AS m FROM numbers) AS words ORDER BY m;
+    INSERT INTO transcript (task, number, run, attempt, at, kind, version, body)
+    SELECT ID(n), 1, 3, 1, n, 'briefed', 1, 'body'
+    FROM (SELECT n + 10000 AS n FROM numbers) AS others;
 ";
 
 struct Question {
@@ -75,6 +82,11 @@ fn questions(choose: impl Fn(crate::database::Sql) -> &'static str) -> Vec<Quest
     all.push(Question { sql: choose(DUE), values: vec![now.clone(), number(50)], spare: 500 });
     all.push(Question { sql: choose(SWEEP), values: vec![now], spare: 200 });
     all.push(Question { sql: NEXT_DUE, values: Vec::new(), spare: 10 });
+    let talker = || text(&format!("t_{:026}", 5_001));
+    let values = vec![talker(), number(40_000), number(50)];
+    all.push(Question { sql: transcript::AFTER, values, spare: 0 });
+    all.push(Question { sql: transcript::LAST, values: vec![talker(), number(50)], spare: 0 });
+    all.push(Question { sql: transcript::BRIEFING, values: vec![talker(), number(50)], spare: 0 });
     all
 }
 

@@ -10,20 +10,25 @@ use domain::{
 };
 
 use crate::{
-    Append, Appended, AuditEntry, AuditFault, AuditLink, BackupError, BlobError, Blobs, Collected,
-    Filter, History, Lease, OpenError, Page, Pending, Place, Recorded, Renewal, StoreError,
-    Subscription, TaskView, Verified, audit, backup,
+    Append, Appended, AuditEntry, AuditFault, AuditLink, BackupError, BlobError, Blobs, Briefing,
+    Collected, Filter, History, Lease, OpenError, Page, Pending, Place, Recorded, Renewal, Said,
+    Saying, StoreError, Subscription, TaskView, Verified, audit, backup,
     changes::Changes,
     database::{Database, Operation},
     operations,
-    queries::{history, queue, tasks},
+    queries::{history, queue, tasks, transcript as transcripts},
+    transcript,
 };
+
+/// Events of a transcript that share a transaction.
+const TRANSCRIPT_BATCH: usize = 256;
 
 #[derive(Debug)]
 pub struct Store {
     database: Database,
     blobs: Blobs,
     changes: Changes,
+    transcript_limit: u64,
 }
 
 /// How a store is opened.
@@ -31,11 +36,18 @@ pub struct Store {
 pub struct OpenOptions {
     /// How long to wait for a lock that someone else holds, or for a connection.
     pub patience: Duration,
+    /// Bytes that what agents say may take, for each task.
+    pub transcript_limit: u64,
+}
+
+impl OpenOptions {
+    pub const DEFAULT: Self =
+        Self { patience: Duration::from_secs(5), transcript_limit: transcript::LIMIT };
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(5) }
+        Self::DEFAULT
     }
 }
 
@@ -52,7 +64,7 @@ pub async fn open_with(url: &str, place: &Place, options: OpenOptions) -> Result
     let blobs = Blobs::open(&place.blobs()).map_err(directory)?;
     let changes = Changes::new();
     let database = Database::open(url, options, changes.clone()).await?;
-    Ok(Store { database, blobs, changes })
+    Ok(Store { database, blobs, changes, transcript_limit: options.transcript_limit })
 }
 
 impl Store {
@@ -137,6 +149,46 @@ impl Store {
         history::read_after(&self.database, task, seq, most).await
     }
 
+    /// Adds what an agent said and did to its task's transcript; returns the number of the newest event.
+    ///
+    /// The same call again, after an answer that got lost, adds nothing. What is too long is shortened, what is beyond the
+    /// task's limit is left out. A large call is several transactions; one that fails leaves what came before it.
+    pub async fn append_transcript(&self, saying: Saying) -> Result<u64, StoreError> {
+        let Saying { task, run, speaker, mut before, events } = saying;
+        let mut rest = events.into_iter();
+        loop {
+            let events: Vec<_> = rest.by_ref().take(TRANSCRIPT_BATCH).collect();
+            let count = events.len() as u64;
+            let saying = Saying { task, run, speaker, before, events };
+            let tell = operations::transcript::Tell::new(saying, self.transcript_limit);
+            let newest = self.write(tell).await?.number();
+            if rest.len() == 0 {
+                return Ok(newest);
+            }
+            before += count;
+        }
+    }
+
+    /// At most `most` events (1000 at most) of the task's transcript, after number `cursor`.
+    pub async fn transcript_after(
+        &self,
+        task: TaskId,
+        cursor: u64,
+        most: i64,
+    ) -> Result<Vec<Said>, StoreError> {
+        transcripts::read_after(&self.database, task, cursor, most).await
+    }
+
+    /// The newest `most` events (1000 at most) of the task's transcript, oldest first.
+    pub async fn transcript_end(&self, task: TaskId, most: i64) -> Result<Vec<Said>, StoreError> {
+        transcripts::read_last(&self.database, task, most).await
+    }
+
+    /// What the newest attempt at a run of `task` was told.
+    pub async fn briefing(&self, task: TaskId) -> Result<Option<Briefing>, StoreError> {
+        transcripts::briefing(&self.database, task).await
+    }
+
     pub async fn task(&self, task: TaskId) -> Result<Option<TaskView>, StoreError> {
         tasks::one(&self.database, task).await
     }
@@ -165,9 +217,14 @@ impl Store {
         queue::next_due(&self.database).await
     }
 
-    /// Hears of every change from now on.
+    /// Hears of every event from now on.
     pub fn subscribe(&self) -> Subscription {
         self.changes.subscribe()
+    }
+
+    /// Hears of every event and of every transcript that grows.
+    pub fn subscribe_to_all(&self) -> Subscription {
+        self.changes.subscribe_to_all()
     }
 
     pub const fn blobs(&self) -> &Blobs {

@@ -2,11 +2,16 @@
 
 use std::time::Duration;
 
-use contracts::agent::{AgentError, AgentEvent, Agents as _, Answer, Mode, Outcome, Run, Words};
+use contracts::{
+    agent::{AgentError, AgentEvent, Agents as _, Answer, Mode, Outcome, Run, Words},
+    sandbox::{WORKSPACE, directory_names},
+};
 use domain::{
+    code::RepositoryName,
     failure::{Failure, FailureKind},
     id::{QuestionId, SandboxId},
     question::Question,
+    request::Request,
     task::{Event, Report},
 };
 use store::Heard;
@@ -38,6 +43,7 @@ pub(super) async fn run<H: Hands>(
         sandbox,
         agent: scene.agent().clone(),
         mode,
+        directories: directories(&scene.request),
         brief: brief::brief(&scene.request, &scene.history, scene.engine.store.blobs(), mode),
         session: match memory {
             Memory::Continued => scene.task.session.clone(),
@@ -69,6 +75,13 @@ async fn watch(mut told: mpsc::Receiver<AgentEvent>) {
     std::future::pending::<()>().await;
 }
 
+/// Where the request's repositories are, inside.
+fn directories(request: &Request) -> Vec<String> {
+    let names: Vec<&RepositoryName> = request.repositories.iter().map(|used| &used.name).collect();
+    let names = directory_names(&names);
+    names.iter().map(|name| format!("{WORKSPACE}/{name}")).collect()
+}
+
 /// Hands on what people say from now on. What they said before is in the brief.
 async fn pass_on_words<H: Hands>(scene: &Scene<'_, H>, words: mpsc::Sender<Words>) {
     let mut changes = scene.engine.store.subscribe();
@@ -77,11 +90,12 @@ async fn pass_on_words<H: Hands>(scene: &Scene<'_, H>, words: mpsc::Sender<Words
     let mut heard = Heard::Missed;
     loop {
         match heard {
-            Heard::Change(change) if change.task != scene.lease.task => {
+            Heard::Change(change) if change.task == scene.lease.task => {}
+            Heard::Change(_) | Heard::Transcript(_) => {
                 heard = changes.next().await;
                 continue;
             }
-            Heard::Change(_) | Heard::Missed => {}
+            Heard::Missed => {}
             Heard::Closed => return,
         }
         let new = scene.engine.store.events_after(scene.lease.task, seen, 100).await;

@@ -16,7 +16,7 @@ pub(crate) use sqlite::Sqlite;
 
 use crate::{
     OpenError, OpenOptions, StoreError,
-    changes::{Change, Changes},
+    changes::{Changes, Heard},
 };
 
 /// A change to the database, all of it or nothing. May be run again when it was not kept.
@@ -29,7 +29,7 @@ pub(crate) trait Operation: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Output, StoreError>> + Send;
 
     /// What readers hear once it is kept.
-    fn changes(&self, _output: &Self::Output) -> Vec<Change> {
+    fn changes(&self, _output: &Self::Output) -> Vec<Heard> {
         Vec::new()
     }
 }

@@ -11,7 +11,7 @@ use tokio::{sync::Mutex, task::JoinHandle};
 use super::{Connection, Operation, Row, Value, migration_error};
 use crate::{
     OpenError, OpenOptions, StoreError,
-    changes::{Change, Changes},
+    changes::{Changes, Heard},
 };
 
 const CONNECTIONS: u32 = 16;
@@ -129,8 +129,8 @@ async fn dial(pool: &PgPool) -> Result<PgListener, sqlx::Error> {
 async fn pass_on(mut listener: PgListener, pool: PgPool, changes: Changes) {
     loop {
         while let Ok(Some(message)) = listener.try_recv().await {
-            if let Some(change) = Change::parse(message.payload()) {
-                changes.tell(change);
+            if let Some(heard) = Heard::parse(message.payload()) {
+                changes.tell(heard);
             }
         }
         listener = loop {

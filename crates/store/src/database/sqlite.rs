@@ -135,7 +135,7 @@ impl<O: Operation> Job for Waiting<O> {
             let settle: Settlement = Box::new(move |commit| {
                 let outcome = commit.and(outcome);
                 if let Ok(output) = &outcome {
-                    operation.changes(output).into_iter().for_each(|change| changes.tell(change));
+                    operation.changes(output).into_iter().for_each(|heard| changes.tell(heard));
                 }
                 // Nobody waits any more: the caller gave up, the operation is kept all the same.
                 drop(answer.send(outcome));

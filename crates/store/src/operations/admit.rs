@@ -13,7 +13,7 @@ use domain::{
 use super::append::{Append, take_turn};
 use crate::{
     StoreError,
-    changes::Change,
+    changes::{Change, Heard},
     database::{Connection, Operation, Row, Sql, Value},
     queries::history,
 };
@@ -78,8 +78,9 @@ impl Operation for Admit {
         self.admit_in_order(connection, waiting, running).await
     }
 
-    fn changes(&self, admitted: &Self::Output) -> Vec<Change> {
-        admitted.iter().map(|(task, seq)| Change { task: *task, seq: *seq }).collect()
+    fn changes(&self, admitted: &Self::Output) -> Vec<Heard> {
+        let change = |(task, seq): &(TaskId, u64)| Heard::Change(Change { task: *task, seq: *seq });
+        admitted.iter().map(change).collect()
     }
 }
 

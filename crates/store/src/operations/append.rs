@@ -14,7 +14,7 @@ use super::{audit, lease};
 use crate::{
     StoreError,
     audit::Entry,
-    changes::Change,
+    changes::{Change, Heard},
     database::{Connection, Operation, Sql, Value},
     outbox::Lease,
     projection, stored,
@@ -60,8 +60,8 @@ impl Operation for Append {
         Ok(Appended { seq, task })
     }
 
-    fn changes(&self, appended: &Appended) -> Vec<Change> {
-        vec![Change { task: self.task, seq: appended.seq }]
+    fn changes(&self, appended: &Appended) -> Vec<Heard> {
+        vec![Heard::Change(Change { task: self.task, seq: appended.seq })]
     }
 }
 

@@ -5,3 +5,4 @@ pub(crate) mod append;
 pub(crate) mod audit;
 pub(crate) mod claim;
 pub(crate) mod lease;
+pub(crate) mod transcript;

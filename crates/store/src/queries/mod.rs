@@ -3,3 +3,4 @@
 pub(crate) mod history;
 pub(crate) mod queue;
 pub(crate) mod tasks;
+pub(crate) mod transcript;

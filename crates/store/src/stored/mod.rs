@@ -1,4 +1,4 @@
-//! Events and steps as they lie in the database: words and JSON that outlive the program.
+//! Events, transcripts and steps as they lie in the database: words and JSON that outlive the program.
 //!
 //! The domain's types may change with every commit; what is stored may not. So nothing of the domain
 //! derives `Serialize`. Each event has a counterpart here, a *shape*, and a shape that was shipped is
@@ -20,6 +20,7 @@
 mod shape;
 pub(crate) mod step;
 mod text;
+pub(crate) mod transcript;
 mod v1;
 
 #[cfg(test)]
@@ -43,6 +44,11 @@ pub(crate) enum Unreadable {
         "an event `{kind}` of version {version} is stored, which this lamp does not know; a newer one wrote it"
     )]
     UnknownEvent { kind: String, version: i64 },
+
+    #[error(
+        "a transcript has a `{kind}` of version {version}, which this lamp does not know; a newer one wrote it"
+    )]
+    UnknownWords { kind: String, version: i64 },
 
     #[error("a step `{step}` is stored, which this lamp does not know; a newer one wrote it")]
     UnknownStep { step: String },

@@ -65,7 +65,7 @@ macro_rules! stored_as_they_are {
         }
     )+};
 }
-stored_as_they_are!(String, u8, u64);
+stored_as_they_are!(String, u8, u32, u64);
 
 /// A duration. What is finer than a millisecond is dropped; what is longer than 500 million years is
 /// cut to that.

@@ -12,6 +12,7 @@ use domain::{
     plan::PlanHash,
     request::ChannelKind,
     task::DoneBecause,
+    transcript::{TodoState, ToolKind, ToolStatus, Verdict},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -71,6 +72,26 @@ words! {
         "pull_request_closed" = (Self::PullRequestClosed),
         "taken_over" = (Self::TakenOver),
     }
+    ToolKind {
+        "read" = (Self::Read),
+        "edit" = (Self::Edit),
+        "search" = (Self::Search),
+        "execute" = (Self::Execute),
+        "fetch" = (Self::Fetch),
+        "think" = (Self::Think),
+        "other" = (Self::Other),
+    }
+    ToolStatus {
+        "running" = (Self::Running),
+        "done" = (Self::Done),
+        "failed" = (Self::Failed),
+    }
+    TodoState {
+        "waiting" = (Self::Waiting),
+        "doing" = (Self::Doing),
+        "done" = (Self::Done),
+    }
+    Verdict { "allowed" = (Self::Allowed), "denied" = (Self::Denied), }
 }
 
 macro_rules! printed_as_shown {
@@ -113,7 +134,16 @@ macro_rules! printed_as_a_word {
         }
     )+};
 }
-printed_as_a_word!(Access, FourEyes, ChannelKind, DoneBecause);
+printed_as_a_word!(
+    Access,
+    FourEyes,
+    ChannelKind,
+    DoneBecause,
+    ToolKind,
+    ToolStatus,
+    TodoState,
+    Verdict
+);
 
 impl Printed for FailureKind {
     fn print(&self) -> String {

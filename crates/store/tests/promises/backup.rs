@@ -2,22 +2,24 @@
 
 use std::{path::Path, process::Command};
 
-use domain::task::Report;
+use domain::{task::Report, transcript::AgentEvent};
 use fs_err as fs;
 use store::{BackupError, OpenError, Page, Place, Store};
 
-use crate::{append::sandbox, home::Home, life::Life};
+use crate::{append::sandbox, home::Home, life::Life, transcript::saying};
 
 async fn open(place: &Place) -> Store {
     store::open(&place.sqlite_url(), place).await.unwrap()
 }
 
-/// Every task reaches research; its notes are a blob.
+/// Every task reaches research; its notes are a blob, and its agent says something.
 async fn live(store: &Store, number: u128) {
     let mut life = Life::begin(store, number, 0).await;
     life.report(store, Report::Admitted, 1).await;
     life.report(store, Report::Prepared { sandbox: sandbox() }, 2).await;
     let notes = store.blobs().put(format!("notes of {number}").as_bytes()).unwrap();
+    let words = (1..=3).map(|number| AgentEvent::Message { number, text: "hm".to_owned() });
+    store.append_transcript(saying(life.id, 1, 0, words.collect())).await.unwrap();
     life.report(store, Report::Researched { notes, session: None }, 3).await;
 }
 
@@ -32,6 +34,9 @@ async fn check(store: &Store) -> usize {
         for blob in history.events.iter().filter_map(|recorded| recorded.event.blob()) {
             store.blobs().get(blob).unwrap();
         }
+        let said = store.transcript_after(view.task, 0, 9).await.unwrap().len();
+        // All of it is there before the event that tells of the research.
+        assert!(said == 3 || view.seq < 4 && said == 0, "{said} at {}", view.seq);
     }
     assert_eq!(store.verify_audit().await.unwrap().rows, i64::try_from(views.len()).unwrap());
     views.len()

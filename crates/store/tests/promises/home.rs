@@ -6,7 +6,8 @@ use tempfile::TempDir;
 use testkit::postgres::Postgres;
 
 /// A machine that runs the whole suite can keep a connection waiting for longer than a server's people would bear.
-const PATIENT: OpenOptions = OpenOptions { patience: std::time::Duration::from_mins(1) };
+pub(crate) const PATIENT: OpenOptions =
+    OpenOptions { patience: std::time::Duration::from_mins(1), ..OpenOptions::DEFAULT };
 
 pub(crate) struct Home {
     pub(crate) store: Store,
@@ -50,7 +51,8 @@ impl Home {
     }
 
     pub(crate) async fn impatient(&self) -> Store {
-        let options = OpenOptions { patience: std::time::Duration::from_millis(200) };
+        let patience = std::time::Duration::from_millis(200);
+        let options = OpenOptions { patience, ..OpenOptions::DEFAULT };
         store::open_with(&self.url, &self.place, options).await.unwrap()
     }
 

@@ -48,3 +48,4 @@ mod outbox;
 mod queue;
 mod random;
 mod server;
+mod transcript;

@@ -99,7 +99,8 @@ async fn while_the_server_is_down_calls_say_so_and_then_all_goes_on() {
 const SOCKET: &str = ".s.PGSQL.5432";
 const TURN_OUT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                         WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
-const SHORT: OpenOptions = OpenOptions { patience: Duration::from_millis(200) };
+const SHORT: OpenOptions =
+    OpenOptions { patience: Duration::from_millis(200), ..OpenOptions::DEFAULT };
 
 /// A network between the store and its server that can be cut without a word.
 struct Wire {

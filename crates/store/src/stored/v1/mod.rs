@@ -5,7 +5,7 @@
 
 mod approval;
 mod conversation;
-mod cost;
+pub(super) mod cost;
 mod failure;
 mod limits;
 mod plan;

@@ -1,0 +1,86 @@
+//! What agents said and did, from any number on.
+
+use domain::{id::TaskId, time::Timestamp, transcript::AgentEvent};
+
+use crate::{
+    Briefing, Said, StoreError,
+    database::{Database, Row, Value},
+    operations::append::number,
+    stored,
+};
+
+/// Events of one answer at most: they can be large.
+const PAGE: i64 = 1_000;
+
+pub(crate) const AFTER: &str = "SELECT number, run, attempt, at, kind, version, body \
+                                FROM transcript WHERE task = $1 AND number > $2 \
+                                ORDER BY number LIMIT $3";
+
+pub(crate) const LAST: &str = "SELECT number, run, attempt, at, kind, version, body \
+                               FROM transcript WHERE task = $1 ORDER BY number DESC LIMIT $2";
+
+pub(crate) const BRIEFING: &str = "SELECT number, run, attempt, at, kind, version, body \
+                                   FROM transcript WHERE task = $1 AND kind = 'briefed' \
+                                   AND attempt = (SELECT attempt FROM transcript \
+                                       WHERE task = $1 AND kind = 'briefed' \
+                                       ORDER BY attempt DESC LIMIT 1) \
+                                   ORDER BY number LIMIT $2";
+
+pub(crate) async fn read_after(
+    database: &Database,
+    task: TaskId,
+    cursor: u64,
+    most: i64,
+) -> Result<Vec<Said>, StoreError> {
+    let values = [Value::Owned(task.to_string()), number(cursor), page(most)];
+    database.rows(AFTER, &values).await?.iter().map(said).collect()
+}
+
+/// The newest `most`, oldest first.
+pub(crate) async fn read_last(
+    database: &Database,
+    task: TaskId,
+    most: i64,
+) -> Result<Vec<Said>, StoreError> {
+    let values = [Value::Owned(task.to_string()), page(most)];
+    database.rows(LAST, &values).await?.iter().rev().map(said).collect()
+}
+
+/// What the newest attempt was told, if one was told anything.
+pub(crate) async fn briefing(
+    database: &Database,
+    task: TaskId,
+) -> Result<Option<Briefing>, StoreError> {
+    let values = [Value::Owned(task.to_string()), Value::Number(PAGE)];
+    let rows = database.rows(BRIEFING, &values).await?;
+    let parts = rows.iter().map(said).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = parts.first() else { return Ok(None) };
+    let (run, attempt, at) = (first.run, first.attempt, first.at);
+    let mut texts: Vec<(u32, String)> = Vec::new();
+    for told in parts {
+        let AgentEvent::Briefed { part, text } = told.event else { continue };
+        match texts.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, whole)) => whole.push_str(&text),
+            None => texts.push((part, text)),
+        }
+    }
+    let texts = texts.into_iter().map(|(_, text)| text).collect();
+    Ok(Some(Briefing { run, attempt, at, texts }))
+}
+
+fn page(most: i64) -> Value<'static> {
+    Value::Number(most.clamp(0, PAGE))
+}
+
+fn said(row: &Row) -> Result<Said, StoreError> {
+    let (kind, version, body) = (row.text("kind")?, row.number("version")?, row.text("body")?);
+    let count =
+        |column| Ok::<_, StoreError>(u64::try_from(row.number(column)?).unwrap_or_default());
+    Ok(Said {
+        number: count("number")?,
+        run: count("run")?,
+        attempt: count("attempt")?,
+        at: Timestamp::from_millis(row.number("at")?),
+        event: stored::transcript::decode(&kind, version, &body)?,
+    })
+}
