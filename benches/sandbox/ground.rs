@@ -15,7 +15,7 @@ use contracts::{
     ids::IdSource,
     sandbox::{
         Checkout, CommandName, Compute, Ended, Exec, Output, Owner, Sandboxes as _, Spec, Streams,
-        Use, User,
+        Use, User, WorkspaceAccess,
     },
 };
 use domain::{agent::Tier, id::SandboxId};
@@ -116,6 +116,7 @@ impl Ground {
             },
             sources: base.sources.clone(),
             hooks: contracts::sandbox::Hooks::default(),
+            workspace: WorkspaceAccess::Writable,
             conditions: None,
             network: None,
         }

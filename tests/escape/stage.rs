@@ -16,7 +16,7 @@ use contracts::{
     ids::IdSource,
     sandbox::{
         CommandName, Compute, Exec, FileAsk, Finished, Hooks, Input, Output, Owner, SandboxError,
-        Sandboxes as _, Spec, Streams, Transfer, Use, User,
+        Sandboxes as _, Spec, Streams, Transfer, Use, User, WorkspaceAccess,
     },
 };
 use domain::{agent::Tier, id::SandboxId};
@@ -168,6 +168,7 @@ impl Stage {
             },
             sources: Vec::new(),
             hooks: Hooks::default(),
+            workspace: WorkspaceAccess::Writable,
             conditions: None,
             network: None,
         }

@@ -20,7 +20,7 @@ use contracts::{
     ids::IdSource,
     sandbox::{
         CommandName, Compute, Ended, Exec, Hooks, Output, Owner, Sandboxes as _, Spec, Streams,
-        Use, User,
+        Use, User, WorkspaceAccess,
     },
 };
 use domain::{agent::Tier, id::SandboxId};
@@ -162,6 +162,7 @@ fn spec(id: SandboxId) -> Spec {
         compute: Compute { memory_mib: 256, disk_mib: 64, processes: 64, ..Compute::default() },
         sources: Vec::new(),
         hooks: Hooks::default(),
+        workspace: WorkspaceAccess::Writable,
         conditions: None,
         network: None,
     }

@@ -75,9 +75,14 @@ pub(crate) fn listed(listed: inner::Listed) -> sandbox::Sandbox {
             processes,
             lifetime_seconds: lifetime.as_secs(),
         },
+        read_only: listed.workspace == inner::WorkspaceAccess::ReadOnly,
         created_at_millis: listed.created_at_millis,
         died: listed.died,
     }
+}
+
+pub(crate) const fn workspace(read_only: bool) -> inner::WorkspaceAccess {
+    if read_only { inner::WorkspaceAccess::ReadOnly } else { inner::WorkspaceAccess::Writable }
 }
 
 pub(crate) const fn stats(reading: inner::Reading) -> sandbox::Stats {

@@ -29,6 +29,8 @@ pub struct Launch {
     pub writable: String,
     /// Mounted over the root, in this order.
     pub binds: Vec<Bind>,
+    /// Directories inside that nothing can change, with all below them: absolute, and no links. They exist.
+    pub sealed: Vec<String>,
     /// Directories of control groups that the first process joins before it runs.
     pub control_groups: Vec<String>,
     pub hostname: String,

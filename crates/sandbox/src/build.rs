@@ -10,7 +10,9 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use contracts::sandbox::{BuildNews, Checkout, Image, ImageKey, Recipe, SandboxError, User};
+use contracts::sandbox::{
+    BuildNews, Checkout, Image, ImageKey, Recipe, SandboxError, User, WorkspaceAccess,
+};
 use domain::agent::Tier;
 use images::{
     base::Digest,
@@ -23,7 +25,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     provider::{
-        Booted, Disk, Inner, Provider,
+        Blueprint, Booted, Disk, Inner, Provider,
         errand::{self, Errand, Outcome},
         road::SetupRoad,
     },
@@ -155,7 +157,13 @@ impl Inner {
         let tier = self.setup_tier()?;
         say(news, "starting a setup sandbox").await;
         let compute = &order.recipe.compute;
-        let Booted { body, disk } = self.boot_for(&order.stack, tier, compute, Disk::Setup).await?;
+        let blueprint = Blueprint {
+            stack: order.stack.clone(),
+            tier,
+            compute: *compute,
+            workspace: WorkspaceAccess::Writable,
+        };
+        let Booted { body, disk } = self.boot_for(&blueprint, Disk::Setup).await?;
         let body = Arc::new(body);
         let watched = (self.disks.kind() == Kind::Plain).then(|| disk.clone());
         self.hold_limits(compute, watched, &body);

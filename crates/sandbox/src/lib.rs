@@ -27,6 +27,7 @@ mod settings;
 mod slots;
 mod spawner;
 mod stack;
+mod ties;
 mod turns;
 mod watch;
 

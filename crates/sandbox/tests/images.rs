@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Path, process::Command, time::Duration};
 
 use contracts::sandbox::{
     Base, BuildNews, Checkout, CommandName, Compute, Ended, Exec, Hooks, Image, Output, Owner,
-    Recipe, SandboxError, Sandboxes as _, Spec, Streams, Use, User,
+    Recipe, SandboxError, Sandboxes as _, Spec, Streams, Use, User, WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
@@ -54,6 +54,7 @@ fn spec(provider: &Provider, id: u128, image: &str, sources: Vec<Checkout>) -> S
         compute: Compute { memory_mib: 512, disk_mib: 64, ..Compute::default() },
         sources,
         hooks: Hooks::default(),
+        workspace: WorkspaceAccess::Writable,
         conditions: None,
         network: None,
     }

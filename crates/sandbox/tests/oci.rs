@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use contracts::sandbox::{
     CommandName, Compute, Exec, Hooks, Input, Output, Owner, SandboxError, Sandboxes as _, Spec,
-    State, Streams, Use, User,
+    State, Streams, Use, User, WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
@@ -62,6 +62,7 @@ impl Case {
             tier: self.tier,
             compute: Compute { memory_mib: 512, disk_mib: 256, ..Compute::default() },
             sources: Vec::new(),
+            workspace: WorkspaceAccess::Writable,
             conditions: None,
             network: None,
             hooks: Hooks::default(),

@@ -14,7 +14,7 @@ use std::{
 
 use contracts::sandbox::{
     CommandName, Compute, Ended, Exec, Finished, Hooks, Input, Output, Owner, SandboxError,
-    Sandboxes as _, Spec, Streams, Use, User,
+    Sandboxes as _, Spec, Streams, Use, User, WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
@@ -77,6 +77,7 @@ async fn open(world: &World, number: u128, compute: Compute) -> SandboxId {
         tier: Tier::Verified,
         compute,
         sources: Vec::new(),
+        workspace: WorkspaceAccess::Writable,
         conditions: None,
         network: None,
         hooks: Hooks::default(),

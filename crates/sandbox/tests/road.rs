@@ -14,7 +14,7 @@ use contracts::{
     egress::{Door, DoorKind, EgressError, Inside, InsideFile, Network, Road, When},
     sandbox::{
         CommandName, Compute, Ended, Exec, Hooks, Output, Owner, SandboxError, Sandboxes as _,
-        Spec, Streams, Use, User,
+        Spec, Streams, Use, User, WorkspaceAccess,
     },
 };
 use domain::{
@@ -121,6 +121,7 @@ fn spec(number: u128, network: Option<Network>) -> Spec {
         },
         sources: Vec::new(),
         hooks: Hooks::default(),
+        workspace: WorkspaceAccess::Writable,
         conditions: None,
         network,
     }

@@ -26,6 +26,10 @@ pub struct CreateSandbox {
     pub repositories: Vec<Repository>,
     #[serde(default, skip_serializing_if = "Hooks::is_empty")]
     pub hooks: Hooks,
+    /// Whether `/workspace`, with all below it, is mounted read-only: for the agent and for root inside, once the repositories are
+    /// there and `post_clone` has run. The rest stays writable.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_only: bool,
     /// What it may reach; nothing when it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkWish>,
@@ -143,6 +147,9 @@ pub struct Sandbox {
     pub image: String,
     pub tier: Tier,
     pub compute: Compute,
+    /// Whether nothing inside can change what is in `/workspace`.
+    #[serde(default)]
+    pub read_only: bool,
     pub created_at_millis: i64,
     /// Why it ended by itself, until it is opened again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use domain::{agent::Tier, cost::Cost, id::SandboxId};
 
-use super::{Compute, Owner, SandboxName, Use};
+use super::{Compute, Owner, SandboxName, Use, WorkspaceAccess};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
@@ -14,6 +14,7 @@ pub struct Listed {
     pub image: String,
     pub tier: Tier,
     pub compute: Compute,
+    pub workspace: WorkspaceAccess,
     pub created_at_millis: i64,
     /// Why it ended by itself, until it is opened again.
     pub died: Option<String>,

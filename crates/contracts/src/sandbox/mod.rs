@@ -34,14 +34,16 @@ pub use files::{Entry, EntryKind, FileAsk, Transfer};
 pub use image::{Base, BuildNews, Image, ImageKey, ImageKeyError, Recipe};
 pub use life::{Listed, Reading, State};
 pub use place::{WORKSPACE, directory_names};
-pub use spec::{Checkout, Compute, Hooks, Owner, SandboxName, SandboxNameError, Spec, Use};
+pub use spec::{
+    Checkout, Compute, Hooks, Owner, SandboxName, SandboxNameError, Spec, Use, WorkspaceAccess,
+};
 
 pub trait Sandboxes: Send + Sync + 'static {
     /// What this provider can really do on this host.
     fn capabilities(&self) -> Capabilities;
 
     /// Opens the sandbox, thaws it if it is frozen, or wakes it if it rests. Ready for
-    /// [`Sandboxes::exec`] on return.
+    /// [`Sandboxes::exec`] on return, with the [`WorkspaceAccess`] that was asked for, or refused.
     fn open(&self, spec: &Spec) -> impl Future<Output = Result<(), SandboxError>> + Send;
 
     /// Runs a command to its end; one that is frozen or rests is opened first. Dropping the future ends the command

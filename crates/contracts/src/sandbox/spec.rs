@@ -28,11 +28,25 @@ pub struct Spec {
     pub sources: Vec<Checkout>,
     /// What is run at the turns of its life.
     pub hooks: Hooks,
+    /// Whether what runs inside can change the repositories. Said anew at every opening.
+    pub workspace: WorkspaceAccess,
     /// What the approver allowed, for an implementing sandbox. Applied anew at every opening.
     pub conditions: Option<Conditions>,
     /// What it may reach, and with which credentials; nothing, without one. Said anew at every opening; where an opening is
     /// silent, what was said last holds.
     pub network: Option<Network>,
+}
+
+/// What can be done with [`WORKSPACE`](super::WORKSPACE) and all below it, `.git` of every repository included.
+///
+/// Read-only is held by a mount, not by anybody's promise: for the agent and for root inside alike, and in every command. Homes,
+/// `/tmp` and all else stay as they are. The repositories are brought in, and `post_clone` is run, before it holds; `post_start`
+/// and all that follows run under it. One that is open with the other value is put to rest and woken: what runs in it ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WorkspaceAccess {
+    #[default]
+    Writable,
+    ReadOnly,
 }
 
 /// Scripts for `/bin/sh`, run inside as the agent in the first source's directory (IM4). Empty ones are not run.

@@ -5,7 +5,9 @@
 
 use contracts::{
     forge::{ForgeError, Forges as _},
-    sandbox::{Checkout, Compute, Hooks, Owner, SandboxError, Sandboxes as _, Spec, Use},
+    sandbox::{
+        Checkout, Compute, Hooks, Owner, SandboxError, Sandboxes as _, Spec, Use, WorkspaceAccess,
+    },
     secret::SecretSource as _,
 };
 use domain::{
@@ -124,9 +126,18 @@ pub(super) async fn spec<H: Hands>(
         compute: Compute::default(),
         sources,
         hooks: Hooks::default(),
+        workspace: access(purpose),
         conditions: mandate.map(|mandate| mandate.approval().conditions.clone()),
         network: None,
     })
+}
+
+/// Who only reads gets nothing that could be written, whatever its agent thinks of it. Checks write beside what they check.
+const fn access(purpose: Purpose) -> WorkspaceAccess {
+    match purpose {
+        Purpose::Research | Purpose::Review => WorkspaceAccess::ReadOnly,
+        Purpose::Implement | Purpose::Verify => WorkspaceAccess::Writable,
+    }
 }
 
 pub(super) fn forge_trouble<H: Hands>(scene: &Scene<'_, H>, error: &ForgeError) -> Trouble {

@@ -139,6 +139,7 @@ fn again(listed: Listed) -> Spec {
         compute: listed.compute,
         sources: Vec::new(),
         hooks: contracts::sandbox::Hooks::default(),
+        workspace: listed.workspace,
         conditions: None,
         network: None,
     }

@@ -51,6 +51,7 @@ pub(crate) async fn create<S: Sandboxes>(
         compute,
         sources: door.sources.resolve(&wish.repositories).await?,
         hooks: convert::hooks(wish.hooks),
+        workspace: convert::workspace(wish.read_only),
         conditions: None,
         network,
     };

@@ -34,7 +34,7 @@ use crate::{
     failure::{Step, refused},
     limits,
     line::{self, Word},
-    mounts::{attach, binds, find_or_make},
+    mounts::{attach, binds, find_or_make, sealed},
     network,
     seccomp::Filters,
     syscalls::{self, Children},
@@ -137,7 +137,8 @@ fn set_stage(
     for (bind, tree) in hosted.launch.binds.iter().zip(binds) {
         binds::place(root.as_fd(), bind, tree)?;
     }
-    Ok(())
+    // By the kernel's own mount, and not by the runtime's word: whatever the runtime believes, the host refuses.
+    hosted.launch.sealed.iter().try_for_each(|path| sealed::seal(root.as_fd(), path))
 }
 
 /// Runtimes want a file.

@@ -18,7 +18,7 @@ use super::Prepared;
 use crate::{
     failure::{Step, refused},
     idmap::Views,
-    mounts::{attach, binds, find, find_or_make, kernel, root, view_with_mounts},
+    mounts::{attach, binds, find, find_or_make, kernel, root, sealed, view_with_mounts},
 };
 
 /// Does what needs only the plan. Gives the finished `/dev`, which still stands on the stage.
@@ -62,6 +62,7 @@ pub(super) fn enter(
         };
         binds::place(root.as_fd(), bind, &tree)?;
     }
+    launch.sealed.iter().try_for_each(|path| sealed::seal(root.as_fd(), path))?;
     match launch.users {
         Users::Range { .. } => cover_stage(&root),
         Users::Single => change_root(&root),

@@ -6,6 +6,7 @@
 //! | [`furniture`] | `/dev` and `/sys`: a few nodes and files, nothing of the host's |
 //! | [`kernel`] | `/proc` with its masks, terminals, shared memory, message queues |
 //! | [`binds`] | directories of the host, read-only |
+//! | [`sealed`] | directories of the sandbox's own that nothing can change |
 //! | `layers` | overlays, as old and new kernels want to be told of them |
 //!
 //! Everything is made as a detached mount, and attached by descriptor. No path is walked twice, and no path that a layer
@@ -16,6 +17,7 @@ pub(crate) mod furniture;
 pub(crate) mod kernel;
 mod layers;
 pub(crate) mod root;
+pub(crate) mod sealed;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -113,6 +113,9 @@ fn overlay(
         Setting::Text("upperdir", &upper),
         Setting::Text("workdir", &work),
         Setting::Flag("volatile"),
+        // Whatever this kernel's habit is: a file of a layer that is written by one of its names is another file from then on, so
+        // that what is sealed does not change by a name outside.
+        Setting::Text("index", "off"),
     ];
     settings.extend(more);
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;

@@ -119,6 +119,7 @@ impl World {
             layers: vec![text(&self.path("layer"))],
             writable: text(&home),
             binds: vec![Bind { from: "/usr".into(), to: "/usr".into() }],
+            sealed: vec![],
             control_groups: vec![],
             hostname: format!("box{number}"),
             shared_memory_bytes: 1 << 20,

@@ -153,6 +153,14 @@ fn mounts(launch: &Launch, runtime: Runtime) -> Vec<Value> {
     mounts.push(bind("guest", GUEST, "ro"));
     // Left alone, gVisor puts an empty one in memory over it, which no rest and no fork would keep.
     mounts.push(bind("rootfs/tmp", "/tmp", "rw"));
+    match runtime {
+        // The host refuses every change there, but gVisor would tell those who ask for another mode or time that it was done.
+        Runtime::Runsc => {
+            let sealed = launch.sealed.iter();
+            mounts.extend(sealed.map(|path| bind(&format!("rootfs{path}"), path, "ro")));
+        }
+        Runtime::Runc => {}
+    }
     mounts
 }
 
@@ -207,6 +215,7 @@ mod tests {
             layers: Vec::new(),
             writable: String::new(),
             binds: Vec::new(),
+            sealed: vec!["/workspace".to_owned()],
             control_groups: Vec::new(),
             hostname: "sandbox".to_owned(),
             shared_memory_bytes: 4096,
@@ -222,6 +231,8 @@ mod tests {
             assert_eq!(told["process"]["args"][3], "--lifetime-millis=5");
             let text = told.to_string();
             assert!(text.contains("size=4096"), "{text}");
+            let sealed = text.contains(r#""destination":"/workspace","options":["bind","ro""#);
+            assert_eq!(sealed, runtime == Runtime::Runsc, "{text}");
             assert!(!text.contains("CAP_SYS_ADMIN") && !text.contains("CAP_SYS_PTRACE"), "{text}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use contracts::sandbox::{Compute, SandboxError};
+use contracts::sandbox::{Compute, SandboxError, WORKSPACE, WorkspaceAccess};
 use domain::agent::Tier;
 use images::disk::{DiskName, Limit};
 use launcher::plan::{Bind, Launch, Strictness, Users};
@@ -15,12 +15,22 @@ use crate::{
     record::BodyRecord,
     spawner::Launched,
     stack::Stack,
+    ties,
 };
 
 const MIB: u64 = 1 << 20;
 
 /// How many files a disk of a given size may have: one for every this many bytes.
 const BYTES_PER_FILE: u64 = 4096;
+
+/// What a body is made as, beside its disk.
+#[derive(Debug, Clone)]
+pub(crate) struct Blueprint {
+    pub(crate) stack: Stack,
+    pub(crate) tier: Tier,
+    pub(crate) compute: Compute,
+    pub(crate) workspace: WorkspaceAccess,
+}
 
 /// The disk that a body gets.
 #[derive(Debug, Clone)]
@@ -42,16 +52,21 @@ pub(crate) struct Booted {
 impl Inner {
     pub(crate) async fn boot(
         &self,
-        stack: &Stack,
-        tier: Tier,
-        compute: &Compute,
+        blueprint: &Blueprint,
         disk: Disk,
     ) -> Result<Booted, SandboxError> {
         let name = self.body_name();
-        let limit = limit(compute);
-        let kept = matches!(disk, Disk::Kept(_));
+        let limit = limit(&blueprint.compute);
+        let (kept, new) = (matches!(disk, Disk::Kept(_)), matches!(disk, Disk::New));
         let (disk, writable) = self.disk(&name, disk, limit)?;
-        let made = self.launch(&name, stack, tier, compute, &writable).await;
+        let sealable = match blueprint.workspace {
+            WorkspaceAccess::ReadOnly if !new => untie(&writable, limit),
+            WorkspaceAccess::ReadOnly | WorkspaceAccess::Writable => Ok(()),
+        };
+        let made = match sealable {
+            Ok(()) => self.launch(&name, blueprint, &writable).await,
+            Err(error) => Err(error),
+        };
         match made {
             Ok(body) => Ok(Booted { body, disk }),
             Err(error) => {
@@ -95,11 +110,10 @@ impl Inner {
     async fn launch(
         &self,
         name: &str,
-        stack: &Stack,
-        tier: Tier,
-        compute: &Compute,
+        blueprint: &Blueprint,
         writable: &std::path::Path,
     ) -> Result<Body, SandboxError> {
+        let Blueprint { tier, compute, .. } = *blueprint;
         let builder = self.builders.of(tier).map_err(busy)?;
         let limits = builder.limits(Limits {
             cpu_millis: compute.cpu_millis,
@@ -107,7 +121,7 @@ impl Inner {
             pids: compute.processes,
         });
         let group = self.groups.create(name, &limits).map_err(busy)?;
-        let made = self.start_first_process(name, stack, tier, compute, writable, &group).await;
+        let made = self.start_first_process(name, blueprint, writable, &group).await;
         match made {
             Ok((record, mut slot)) => {
                 let control = self.control(name);
@@ -132,12 +146,12 @@ impl Inner {
     async fn start_first_process(
         &self,
         name: &str,
-        stack: &Stack,
-        tier: Tier,
-        compute: &Compute,
+        blueprint: &Blueprint,
         writable: &std::path::Path,
         group: &Group,
     ) -> Result<(BodyRecord, Option<crate::slots::Slot>), SandboxError> {
+        let Blueprint { stack, tier, compute, workspace } = blueprint;
+        let tier = *tier;
         let (users, slot) = match self.identity {
             Identity::Ordinary => (Users::Single, None),
             Identity::Root => {
@@ -160,6 +174,10 @@ impl Inner {
                 .iter()
                 .map(|(from, to)| Bind { from: from.clone(), to: to.clone() })
                 .collect(),
+            sealed: match workspace {
+                WorkspaceAccess::ReadOnly => vec![WORKSPACE.to_owned()],
+                WorkspaceAccess::Writable => Vec::new(),
+            },
             control_groups: group.directories().iter().map(|path| text(path)).collect(),
             hostname: "sandbox".to_owned(),
             shared_memory_bytes: u64::from(compute.memory_mib) * MIB / 2,
@@ -243,6 +261,21 @@ impl Inner {
     fn body_name(&self) -> String {
         let id = self.settings.ids.next();
         format!("b{id:032x}")
+    }
+}
+
+/// See [`ties`].
+fn untie(writable: &std::path::Path, limit: Limit) -> Result<(), SandboxError> {
+    let untied = tokio::task::block_in_place(|| ties::untie(writable, limit.bytes));
+    match untied {
+        Ok(0) => Ok(()),
+        Ok(count) => {
+            tracing::debug!(count, "files of a workspace had names outside of it");
+            Ok(())
+        }
+        Err(error) => Err(SandboxError::Unsupported {
+            reason: format!("its workspace cannot be made read-only: {error}"),
+        }),
     }
 }
 

@@ -5,6 +5,7 @@
 //! | [`start`] | finds what the host can give, and what a server before this one left |
 //! | [`boot`] | makes a body: disk, control group, first process, link |
 //! | [`open`] | opens, wakes, forks |
+//! | [`sealing`] | makes a workspace read-only, and sees that it is |
 //! | [`exec`] | runs commands |
 //! | [`errand`], [`sources`] | small jobs of our own inside; repositories |
 //! | [`files`] | reads and changes files inside, and connects to ports |
@@ -27,6 +28,7 @@ mod open;
 mod pool;
 pub(crate) mod road;
 mod room;
+mod sealing;
 mod sources;
 mod stacks;
 mod start;
@@ -40,7 +42,7 @@ use std::{
 
 use contracts::sandbox::{
     BuildNews, Capabilities, CommandName, Exec, FileAsk, Finished, Image, Listed, Owner, Reading,
-    Recipe, SandboxError, SandboxName, Sandboxes, Spec, State, Streams, Transfer,
+    Recipe, SandboxError, SandboxName, Sandboxes, Spec, State, Streams, Transfer, WorkspaceAccess,
 };
 use domain::{cost::Cost, id::SandboxId, time::Timestamp};
 use images::{disk::Disks, store::Images};
@@ -61,7 +63,7 @@ use crate::{
     turns::Turns,
 };
 
-pub(crate) use boot::{Booted, Disk};
+pub(crate) use boot::{Blueprint, Booted, Disk};
 use pool::Pool;
 use stacks::Stacks;
 pub use start::StartError;
@@ -121,6 +123,8 @@ struct Sandbox {
 struct Entry {
     record: Record,
     body: Option<Arc<Body>>,
+    /// What the body has; the record says what was asked for. They differ only while the repositories are being brought in.
+    workspace: WorkspaceAccess,
     answers: Answers,
     meter: Meter,
     sampled_at: Timestamp,
@@ -151,6 +155,7 @@ impl Sandbox {
             image: spec.image.clone(),
             tier: spec.tier,
             compute: spec.compute,
+            workspace: spec.workspace,
             created_at_millis: created_at.as_millis(),
             died: died.clone(),
         }

@@ -4,16 +4,43 @@ use std::{sync::Arc, time::Duration};
 
 use contracts::{
     egress::Network,
-    sandbox::{Base, SandboxError, Spec, State},
+    sandbox::{Base, SandboxError, Spec, State, WorkspaceAccess},
 };
 use domain::id::SandboxId;
 
 use super::{
     Entry, Inner, Sandbox,
-    boot::{Booted, Disk},
+    boot::{Blueprint, Booted, Disk},
     busy,
+    life::Whom,
+    sealing,
 };
 use crate::{body::Body, link::LinkError, meter::Meter, record::Record, stack::Stack};
+
+/// What somebody who wants a sandbox awake says about it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Asked<'a> {
+    /// An opening, which says anew what is said anew at every opening.
+    Opening(&'a Spec),
+    /// Something else that needs it awake, as it was.
+    AsItWas,
+}
+
+impl<'a> Asked<'a> {
+    const fn network(self) -> Option<&'a Network> {
+        match self {
+            Self::Opening(spec) => spec.network.as_ref(),
+            Self::AsItWas => None,
+        }
+    }
+
+    const fn workspace(self, before: WorkspaceAccess) -> WorkspaceAccess {
+        match self {
+            Self::Opening(spec) => spec.workspace,
+            Self::AsItWas => before,
+        }
+    }
+}
 
 impl Inner {
     pub(super) async fn open(self: &Arc<Self>, spec: &Spec) -> Result<(), SandboxError> {
@@ -21,15 +48,16 @@ impl Inner {
         self.not_gone(spec.id)?;
         let known = self.known().get(&spec.id).cloned();
         if let Some(sandbox) = known {
-            return self.wake(&sandbox, spec.network.as_ref()).await;
+            return self.wake(&sandbox, Asked::Opening(spec)).await;
         }
         let stack = self.check(spec).await?;
-        let claimed = self.claim(&stack, spec);
+        let blueprint = sealing::first_body(spec, stack);
+        let claimed = self.claim(&blueprint);
         let booted = match claimed {
             Some(booted) => Ok(booted),
-            None => self.boot_for(&stack, spec.tier, &spec.compute, Disk::New).await,
+            None => self.boot_for(&blueprint, Disk::New).await,
         };
-        self.begin_life(spec, stack, booted).await
+        self.begin_life(spec, blueprint, booted).await
     }
 
     pub(super) async fn fork(
@@ -41,7 +69,7 @@ impl Inner {
         self.not_gone(spec.id)?;
         let known = self.known().get(&spec.id).cloned();
         if let Some(sandbox) = known {
-            return self.wake(&sandbox, spec.network.as_ref()).await;
+            return self.wake(&sandbox, Asked::Opening(spec)).await;
         }
         self.check_limits(spec)?;
         let original = self.get(from)?;
@@ -59,8 +87,10 @@ impl Inner {
         }
         let disk = Disk::CopyOf(disk.parse().map_err(busy)?);
         self.reserve_name(spec)?;
-        let booted = self.boot_for(&stack, spec.tier, &spec.compute, disk).await;
-        self.begin_life(&Spec { sources: Vec::new(), ..spec.clone() }, stack, booted).await
+        let spec = &Spec { sources: Vec::new(), ..spec.clone() };
+        let blueprint = sealing::first_body(spec, stack);
+        let booted = self.boot_for(&blueprint, disk).await;
+        self.begin_life(spec, blueprint, booted).await
     }
 
     /// Refuses what cannot be, before anything is made.
@@ -89,7 +119,7 @@ impl Inner {
     async fn begin_life(
         self: &Arc<Self>,
         spec: &Spec,
-        stack: Stack,
+        blueprint: Blueprint,
         booted: Result<Booted, SandboxError>,
     ) -> Result<(), SandboxError> {
         let Booted { body, disk } = booted.inspect_err(|_| self.free_name(spec))?;
@@ -101,7 +131,7 @@ impl Inner {
             used_at: now,
             ends_at: now + spec.compute.lifetime,
             disk: disk.to_string(),
-            stack,
+            stack: blueprint.stack,
             body: Some(body.record.clone()),
             ports: None,
             answers: std::collections::BTreeMap::new(),
@@ -111,10 +141,11 @@ impl Inner {
         let mut meter = Meter::default();
         meter.begin(&body.record.name, now);
         let sandbox = Arc::new(Sandbox::new(record, Some(Arc::clone(&body)), meter));
+        sandbox.lock().workspace = blueprint.workspace;
         self.known().insert(spec.id, Arc::clone(&sandbox));
         self.watch(&sandbox, &body);
         // Written when all of it is there: what a crash leaves half furnished is nobody's, and opening again begins anew.
-        let begun = match self.furnish(&sandbox, &body, spec).await {
+        let begun = match self.furnish(&sandbox, body, spec).await {
             Ok(()) => self.records.write(&sandbox.lock().record).map_err(busy),
             Err(error) => Err(error),
         };
@@ -126,38 +157,46 @@ impl Inner {
 
     /// Brings the repositories in, and runs what is to be run at the beginning.
     async fn furnish(
-        &self,
+        self: &Arc<Self>,
         sandbox: &Arc<Sandbox>,
-        body: &Body,
+        body: Arc<Body>,
         spec: &Spec,
     ) -> Result<(), SandboxError> {
-        self.join(sandbox, body, spec.network.as_ref()).await?;
+        self.join(sandbox, &body, spec.network.as_ref()).await?;
         self.check_out(sandbox, spec).await?;
-        self.hook(body, spec, "post_clone", &spec.hooks.post_clone).await?;
-        self.hook(body, spec, "post_start", &spec.hooks.post_start).await
+        self.hook(&body, spec, "post_clone", &spec.hooks.post_clone).await?;
+        let body = self.sealed(sandbox, body, spec).await?;
+        self.hook(&body, spec, "post_start", &spec.hooks.post_start).await
     }
 
     /// Opens it again, if it rests or is frozen. The caller has the turn.
     async fn wake(
         self: &Arc<Self>,
         sandbox: &Arc<Sandbox>,
-        network: Option<&Network>,
+        asked: Asked<'_>,
     ) -> Result<(), SandboxError> {
         self.bury_the_dead(sandbox).await?;
+        let workspace = asked.workspace(sandbox.lock().record.spec.workspace);
+        if sandbox.lock().record.spec.workspace != workspace {
+            // The mounts of what runs are what they are: it ends, and another body takes its place.
+            self.rest_now(sandbox, Whom::Anyone).await?;
+        }
         let (state, record) = {
             let entry = sandbox.lock();
             (entry.record.state, entry.record.clone())
         };
         match state {
-            State::Open => self.renew(sandbox, network).await,
+            State::Open => self.renew(sandbox, asked.network()).await,
             State::Frozen => {
                 self.thaw_now(sandbox)?;
-                self.renew(sandbox, network).await
+                self.renew(sandbox, asked.network()).await
             }
             State::Resting => {
                 let disk = Disk::Kept(record.disk.parse().map_err(busy)?);
                 let compute = record.spec.compute;
-                let booted = self.boot_for(&record.stack, record.spec.tier, &compute, disk).await?;
+                let (stack, tier) = (record.stack.clone(), record.spec.tier);
+                let blueprint = Blueprint { stack, tier, compute, workspace };
+                let booted = self.boot_for(&blueprint, disk).await?;
                 let body = Arc::new(booted.body);
                 let now = self.now();
                 let written = {
@@ -167,6 +206,8 @@ impl Inner {
                     entry.record.ends_at = now + compute.lifetime;
                     entry.record.body = Some(body.record.clone());
                     entry.body = Some(Arc::clone(&body));
+                    entry.record.spec.workspace = workspace;
+                    entry.workspace = workspace;
                     entry.record.died = None;
                     entry.ending = None;
                     entry.meter.begin(&body.record.name, now);
@@ -174,7 +215,8 @@ impl Inner {
                 };
                 self.watch(sandbox, &body);
                 written.map_err(busy)?;
-                self.join(sandbox, &body, network).await?;
+                self.prove(sandbox, &body, workspace).await?;
+                self.join(sandbox, &body, asked.network()).await?;
                 let spec = &record.spec;
                 self.hook(&body, spec, "post_start", &spec.hooks.post_start).await
             }
@@ -200,15 +242,21 @@ impl Inner {
         self: &Arc<Self>,
         sandbox: &Arc<Sandbox>,
     ) -> Result<Arc<Body>, SandboxError> {
-        let sleeps = {
+        let (sleeps, begins) = {
             let entry = sandbox.lock();
-            entry.record.state != State::Open && entry.record.died.is_none()
+            let sleeps = entry.record.state != State::Open && entry.record.died.is_none();
+            (sleeps, entry.workspace != entry.record.spec.workspace)
         };
+        if begins {
+            // What it could write now it could not when it is open. Whoever opens it has the turn until then.
+            drop(self.turns.take(sandbox.id).await);
+            self.get(sandbox.id)?;
+        }
         if sleeps {
             let (inner, sandbox) = (Arc::clone(self), Arc::clone(sandbox));
             let waking = async move {
                 let _turn = inner.turns.take(sandbox.id).await;
-                inner.wake(&sandbox, None).await
+                inner.wake(&sandbox, Asked::AsItWas).await
             };
             self.whole(waking).await?;
         }
@@ -271,6 +319,7 @@ impl Inner {
 
 impl Sandbox {
     pub(super) fn new(record: Record, body: Option<Arc<Body>>, meter: Meter) -> Self {
+        let workspace = record.spec.workspace;
         let answers = record.answers.clone().into();
         let sampled_at = record.used_at;
         Self {
@@ -278,6 +327,7 @@ impl Sandbox {
             entry: std::sync::Mutex::new(Entry {
                 record,
                 body,
+                workspace,
                 answers,
                 meter,
                 sampled_at,

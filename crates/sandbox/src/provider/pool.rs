@@ -14,12 +14,12 @@ use std::{
     time::Duration,
 };
 
-use contracts::sandbox::{Compute, Spec};
-use domain::{agent::Tier, time::Timestamp};
+use contracts::sandbox::{Compute, WorkspaceAccess};
+use domain::time::Timestamp;
 
 use super::{
     Inner,
-    boot::{Booted, Disk},
+    boot::{Blueprint, Booted, Disk},
 };
 use crate::{settings::PoolSettings, stack::Stack};
 
@@ -32,12 +32,10 @@ pub(super) struct Pool {
     kinds: Mutex<BTreeMap<String, Shelf>>,
 }
 
-/// The members of one image, tier and size.
+/// The members of one image, tier and size, all with a workspace that can be written, or all with one that cannot.
 #[derive(Debug)]
 struct Shelf {
-    stack: Stack,
-    tier: Tier,
-    compute: Compute,
+    blueprint: Blueprint,
     /// With the time when each was made, the oldest first.
     members: VecDeque<(Booted, Timestamp)>,
     /// How many should wait.
@@ -59,8 +57,7 @@ impl Pool {
     /// Takes a member, if one waits, and remembers that it was asked for. Those that died while they waited are `dead`.
     fn claim(
         &self,
-        stack: &Stack,
-        spec: &Spec,
+        blueprint: &Blueprint,
         now: Timestamp,
         dead: &mut Vec<Booted>,
     ) -> Option<Booted> {
@@ -68,10 +65,8 @@ impl Pool {
             return None;
         }
         let mut kinds = self.lock();
-        let row = kinds.entry(kind(stack, spec)).or_insert_with(|| Shelf {
-            stack: stack.clone(),
-            tier: spec.tier,
-            compute: spec.compute,
+        let row = kinds.entry(kind(blueprint)).or_insert_with(|| Shelf {
+            blueprint: blueprint.clone(),
             members: VecDeque::new(),
             wanted: 0,
             coming: 0,
@@ -90,7 +85,7 @@ impl Pool {
     }
 
     /// What should be made now: counted as coming, so that nobody else makes it too.
-    fn due(&self) -> Option<(String, Stack, Tier, Compute)> {
+    fn due(&self) -> Option<(String, Blueprint)> {
         let mut kinds = self.lock();
         let count = |row: &Shelf| row.coming + u32::try_from(row.members.len()).unwrap_or(0);
         let all: u32 = kinds.values().map(count).sum();
@@ -99,7 +94,7 @@ impl Pool {
         }
         let (kind, row) = kinds.iter_mut().find(|(_, row)| count(row) < row.wanted)?;
         row.coming += 1;
-        Some((kind.clone(), row.stack.clone(), row.tier, row.compute))
+        Some((kind.clone(), row.blueprint.clone()))
     }
 
     /// Puts a new member on its shelf; gives it back where the shelf is gone.
@@ -121,7 +116,7 @@ impl Pool {
         let mut drained = Vec::new();
         kinds.retain(|_, row| {
             let forgotten = now.since(row.asked_at) > self.settings.drain_after;
-            if forgotten || stale(&row.stack) {
+            if forgotten || stale(&row.blueprint.stack) {
                 drained.extend(row.members.drain(..).map(|(member, _)| member));
                 return false;
             }
@@ -145,7 +140,7 @@ impl Pool {
     }
 
     pub(super) fn stacks(&self) -> Vec<Stack> {
-        self.lock().values().map(|row| row.stack.clone()).collect()
+        self.lock().values().map(|row| row.blueprint.stack.clone()).collect()
     }
 }
 
@@ -153,17 +148,22 @@ impl Pool {
 const OLDEST: Duration = Duration::from_mins(10);
 
 /// Everything that makes two members the same.
-fn kind(stack: &Stack, spec: &Spec) -> String {
-    let Compute { cpu_millis, memory_mib, disk_mib, processes, lifetime } = spec.compute;
+fn kind(blueprint: &Blueprint) -> String {
+    let Blueprint { stack, tier, compute, workspace } = blueprint;
+    let Compute { cpu_millis, memory_mib, disk_mib, processes, lifetime } = compute;
     let stack = serde_json::to_string(stack).unwrap_or_default();
     let size = format!("{cpu_millis} {memory_mib} {disk_mib} {processes} {}", lifetime.as_millis());
-    format!("{} {size} {stack}", spec.tier)
+    let workspace = match workspace {
+        WorkspaceAccess::Writable => "writable",
+        WorkspaceAccess::ReadOnly => "read-only",
+    };
+    format!("{tier} {workspace} {size} {stack}")
 }
 
 impl Inner {
-    pub(super) fn claim(self: &Arc<Self>, stack: &Stack, spec: &Spec) -> Option<Booted> {
+    pub(super) fn claim(self: &Arc<Self>, blueprint: &Blueprint) -> Option<Booted> {
         let mut dead = Vec::new();
-        let claimed = self.pool.claim(stack, spec, self.now(), &mut dead);
+        let claimed = self.pool.claim(blueprint, self.now(), &mut dead);
         for member in dead {
             self.discard(Arc::new(member.body), Some(member.disk));
         }
@@ -173,20 +173,20 @@ impl Inner {
 
     /// Makes what is due, one after the other, in the background.
     pub(super) fn refill(self: &Arc<Self>) {
-        let Some((kind, stack, tier, compute)) = self.pool.due() else { return };
+        let Some((kind, blueprint)) = self.pool.due() else { return };
         let inner = Arc::clone(self);
         self.work.spawn(async move {
-            let mut next = Some((kind, stack, tier, compute));
+            let mut next = Some((kind, blueprint));
             let mut breath = tokio::time::interval(BREATH);
             breath.tick().await;
-            while let Some((kind, stack, tier, compute)) = next {
+            while let Some((kind, blueprint)) = next {
                 breath.tick().await;
                 if inner.stop.is_cancelled() {
                     return;
                 }
-                let made = inner.boot(&stack, tier, &compute, Disk::New).await;
+                let made = inner.boot(&blueprint, Disk::New).await;
                 match &made {
-                    Ok(member) => inner.look_around(&member.body, &stack, tier, &compute).await,
+                    Ok(member) => inner.look_around(&member.body, &blueprint).await,
                     Err(error) => tracing::warn!(%error, "no member for the pool"),
                 }
                 if let Some(unwanted) = inner.pool.put(&kind, made.ok(), inner.now()) {

@@ -225,7 +225,7 @@ impl Inner {
         outcome.trouble().map_or(Ok(()), |trouble| Err(busy(trouble)))
     }
 
-    fn own_user(&self) -> User {
+    pub(super) fn own_user(&self) -> User {
         match self.identity {
             Identity::Root => User::Root,
             Identity::Ordinary => User::Agent,
@@ -236,6 +236,13 @@ impl Inner {
     pub(super) fn leave(self: &Arc<Self>, sandbox: &Sandbox) {
         let (Some(road), id) = (self.joined_road(sandbox), sandbox.id) else { return };
         self.work.spawn(async move { tell(id, &road.leave(id).await) });
+    }
+
+    /// The same, to its end: another body of it is about to join.
+    pub(super) async fn leave_now(&self, sandbox: &Sandbox) {
+        if let Some(road) = self.joined_road(sandbox) {
+            tell(sandbox.id, &road.leave(sandbox.id).await);
+        }
     }
 
     /// It is gone for good.

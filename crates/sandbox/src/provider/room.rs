@@ -5,16 +5,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use contracts::sandbox::{Compute, SandboxError};
-use domain::agent::Tier;
+use contracts::sandbox::SandboxError;
 use images::disk::{DiskError, DiskName};
 
 use super::{
     Inner, Sandbox,
-    boot::{Booted, Disk, limit},
+    boot::{Blueprint, Booted, Disk, limit},
     busy,
 };
-use crate::stack::Stack;
 
 /// How long somebody waits for room that others are leaving.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -25,12 +23,10 @@ impl Inner {
     /// Boots for somebody who asked; members of the pool are booted only where there is room anyway.
     pub(crate) async fn boot_for(
         self: &Arc<Self>,
-        stack: &Stack,
-        tier: Tier,
-        compute: &Compute,
+        blueprint: &Blueprint,
         disk: Disk,
     ) -> Result<Booted, SandboxError> {
-        let mut booted = self.boot(stack, tier, compute, disk.clone()).await;
+        let mut booted = self.boot(blueprint, disk.clone()).await;
         if !matches!(booted, Err(SandboxError::NoRoom { .. })) {
             return booted;
         }
@@ -42,7 +38,7 @@ impl Inner {
         {
             again.tick().await;
             tokio::task::block_in_place(|| self.disks.empty_trash()).map_err(busy)?;
-            booted = self.boot(stack, tier, compute, disk.clone()).await;
+            booted = self.boot(blueprint, disk.clone()).await;
         }
         booted
     }

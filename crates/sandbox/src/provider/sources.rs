@@ -5,11 +5,12 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use contracts::sandbox::{Checkout, Compute, SandboxError, Spec, User};
+use contracts::sandbox::{Checkout, SandboxError, Spec, User};
 use domain::agent::Tier;
 
 use super::{
     Inner, Sandbox,
+    boot::Blueprint,
     errand::{self, Errand},
 };
 use crate::{
@@ -75,13 +76,8 @@ impl Inner {
     /// somebody first looks at it in a sandbox, which takes three times as long as every look after that.
     ///
     /// What fails here only makes the first look slow.
-    pub(super) async fn look_around(
-        &self,
-        body: &Body,
-        stack: &Stack,
-        tier: Tier,
-        compute: &Compute,
-    ) {
+    pub(super) async fn look_around(&self, body: &Body, blueprint: &Blueprint) {
+        let Blueprint { stack, tier, compute, .. } = blueprint;
         let is_cheap = match tier {
             Tier::Verified | Tier::Standard => compute.memory_mib >= ENOUGH_MEMORY_MIB,
             // There it takes many seconds.
@@ -167,16 +163,8 @@ impl Inner {
         sources: &[Checkout],
         inside: &[String],
     ) -> Result<(), SandboxError> {
-        let checkouts = Checkouts::default();
-        for (number, place) in checkouts.places(sources).iter().enumerate() {
-            let prefix = format!("{}@", place.repository);
-            let wanted = format!("{prefix}{}", place.commit);
-            let steps = match inside.iter().position(|source| source.starts_with(&prefix)) {
-                Some(at) if at == number && inside.get(at) == Some(&wanted) => Vec::new(),
-                Some(_) => place.renewed(&Head::Detached),
-                None => place.fresh(&Head::Detached),
-            };
-            self.take_steps(body, place, steps).await?;
+        for (place, steps) in steps(sources, inside) {
+            self.take_steps(body, &place, steps).await?;
         }
         Ok(())
     }
@@ -207,4 +195,20 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// What is to be done for each source. `inside` are those that the image has, in its order.
+pub(super) fn steps(sources: &[Checkout], inside: &[String]) -> Vec<(Place, Vec<Step>)> {
+    let places = Checkouts::default().places(sources).into_iter().enumerate();
+    let steps = |(number, place): (usize, Place)| {
+        let prefix = format!("{}@", place.repository);
+        let wanted = format!("{prefix}{}", place.commit);
+        let steps = match inside.iter().position(|source| source.starts_with(&prefix)) {
+            Some(at) if at == number && inside.get(at) == Some(&wanted) => Vec::new(),
+            Some(_) => place.renewed(&Head::Detached),
+            None => place.fresh(&Head::Detached),
+        };
+        (place, steps)
+    };
+    places.map(steps).collect()
 }

@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use contracts::sandbox::{Base, Capabilities, Compute, State};
+use contracts::sandbox::{Base, Capabilities, Compute, State, WorkspaceAccess};
 use domain::{agent::Tier, time::Timestamp};
 use fs_err as fs;
 use images::{
@@ -23,7 +23,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     Identity, Inner, Pool, Provider, Sandbox, Stacks,
-    boot::{Disk, remove_group},
+    boot::{Blueprint, Disk, remove_group},
 };
 use crate::{
     body::{Body, BodyError},
@@ -380,8 +380,9 @@ impl Inner {
             Tier::Verified => {}
             Tier::Standard | Tier::Untrusted => self.limits_hold()?,
         }
-        let stack = stack.as_ref().map_err(Clone::clone)?;
-        let made = self.boot(stack, tier, &compute, Disk::New).await;
+        let stack = stack.clone()?;
+        let workspace = WorkspaceAccess::Writable;
+        let made = self.boot(&Blueprint { stack, tier, compute, workspace }, Disk::New).await;
         let booted = made.map_err(|error| error.to_string())?;
         let body = booted.body;
         let _ = body.kill();

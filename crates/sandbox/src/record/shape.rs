@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use contracts::sandbox::{
     Checkout, CommandName, Compute, Cut, Ended, Finished, Hooks, Owner, Spec, State, Use,
+    WorkspaceAccess,
 };
 use domain::{agent::Tier, code::Access, cost::Cost, task::Purpose, time::Timestamp};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub(super) struct Shape {
     lifetime_millis: u64,
     sources: Vec<SourceShape>,
     hooks: HooksShape,
+    /// Records of servers that knew no other are of writable ones.
+    #[serde(default)]
+    read_only: bool,
     state: String,
     created_at: i64,
     used_at: i64,
@@ -125,6 +129,7 @@ impl Shape {
                 post_start: spec.hooks.post_start.clone(),
                 pre_teardown: spec.hooks.pre_teardown.clone(),
             },
+            read_only: spec.workspace == WorkspaceAccess::ReadOnly,
             state: word(&STATES, &record.state),
             created_at: record.created_at.as_millis(),
             used_at: record.used_at.as_millis(),
@@ -172,6 +177,11 @@ impl Shape {
                 post_clone: self.hooks.post_clone,
                 post_start: self.hooks.post_start,
                 pre_teardown: self.hooks.pre_teardown,
+            },
+            workspace: if self.read_only {
+                WorkspaceAccess::ReadOnly
+            } else {
+                WorkspaceAccess::Writable
             },
             // Conditions are applied at every opening, by whoever opens.
             conditions: None,

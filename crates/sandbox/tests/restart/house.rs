@@ -14,7 +14,7 @@ use contracts::{
     clock::{Clock as _, SystemClock},
     sandbox::{
         CommandName, Compute, Ended, Exec, Finished, Hooks, Output, Owner, SandboxError,
-        Sandboxes as _, Spec, State, Streams, Use, User,
+        Sandboxes as _, Spec, State, Streams, Use, User, WorkspaceAccess,
     },
 };
 use domain::{agent::Tier, id::SandboxId, time::Timestamp};
@@ -239,6 +239,7 @@ pub(crate) fn spec(number: u128) -> Spec {
         compute: Compute { memory_mib: 256, disk_mib: 64, processes: 64, ..Compute::default() },
         sources: Vec::new(),
         hooks: Hooks::default(),
+        workspace: WorkspaceAccess::Writable,
         conditions: None,
         network: None,
     }

@@ -16,6 +16,7 @@ mod meters;
 mod opening;
 mod refusals;
 mod resting;
+mod sealing;
 mod stage;
 
 use domain::{agent::Tier, id::SandboxId};
@@ -124,6 +125,8 @@ async fn play_all(stage: &Stage<'_, impl Sandboxes>) -> Result<Report, Broken> {
     report.not_shown.extend(play_frozen(stage).await?);
     resting::the_disk_outlives_a_rest(stage).await?;
     resting::a_command_wakes_what_sleeps(stage).await?;
+    sealing::a_read_only_workspace_is_written_by_nobody(stage).await?;
+    sealing::each_opening_says_what_can_be_written(stage).await?;
     forking::a_fork_has_the_disk_and_the_original_goes_on(stage).await?;
     meters::counters_outlive_a_rest(stage).await?;
 

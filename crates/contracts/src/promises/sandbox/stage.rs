@@ -13,6 +13,7 @@ use super::super::{Broken, TASK, succeed};
 use crate::sandbox::{
     CommandName, Compute, Ended, Exec, FileAsk, Finished, Hooks, Input, Output, Owner,
     SandboxError, SandboxName, Sandboxes, Spec, State, Streams, Transfer, Use, User,
+    WorkspaceAccess,
 };
 
 /// How many sandboxes the suite may use, and therefore removes at the end.
@@ -85,6 +86,7 @@ impl<'s, S: Sandboxes> Stage<'s, S> {
             compute: Compute { memory_mib: 512, disk_mib: 256, ..Compute::default() },
             sources: Vec::new(),
             hooks: Hooks::default(),
+            workspace: WorkspaceAccess::Writable,
             conditions: None,
             network: None,
         }
@@ -113,6 +115,11 @@ impl<'s, S: Sandboxes> Stage<'s, S> {
     pub(super) async fn state(&self, id: SandboxId) -> Result<Vec<State>, Broken> {
         let listed = succeed("sandboxes can be listed", self.sandboxes.list().await)?;
         Ok(listed.into_iter().filter(|it| it.id == id).map(|it| it.state).collect())
+    }
+
+    pub(super) async fn access(&self, id: SandboxId) -> Result<Vec<WorkspaceAccess>, Broken> {
+        let listed = succeed("sandboxes can be listed", self.sandboxes.list().await)?;
+        Ok(listed.into_iter().filter(|it| it.id == id).map(|it| it.workspace).collect())
     }
 
     /// Runs a script of the shell, without input.

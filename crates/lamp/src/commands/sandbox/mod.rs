@@ -128,6 +128,10 @@ const fn tier(tier: shape::Tier) -> &'static str {
 }
 
 /// One sandbox, as a person or a program reads it.
+const fn access(read_only: bool) -> &'static str {
+    if read_only { "read-only" } else { "writable" }
+}
+
 fn show(sandbox: &shape::Sandbox, format: Format, out: &mut impl Write) -> anyhow::Result<()> {
     match format {
         Format::Json => write_json(&Versioned::new(sandbox), out),
@@ -146,6 +150,7 @@ fn show(sandbox: &shape::Sandbox, format: Format, out: &mut impl Write) -> anyho
             writeln!(out, "owner      {owner}")?;
             writeln!(out, "image      {}", sandbox.image)?;
             writeln!(out, "tier       {}", tier(sandbox.tier))?;
+            writeln!(out, "workspace  {}", access(sandbox.read_only))?;
             writeln!(out, "cpu        {}", amount::cores(compute.cpu_millis))?;
             writeln!(out, "memory     {}", amount::bytes(u64::from(compute.memory_mib) << 20))?;
             writeln!(out, "disk       {}", amount::bytes(u64::from(compute.disk_mib) << 20))?;

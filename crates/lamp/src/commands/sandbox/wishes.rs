@@ -27,6 +27,10 @@ pub(super) struct MakeFlags {
     #[command(flatten)]
     sources: SourceFlags,
 
+    /// Mount `/workspace` read-only once the repositories are there and `--post-clone` has run; homes and `/tmp` stay writable
+    #[arg(long)]
+    read_only: bool,
+
     #[command(flatten)]
     network: NetworkFlags,
 
@@ -161,6 +165,7 @@ impl MakeFlags {
             compute: self.compute.wish(),
             repositories: self.sources.repositories.clone(),
             hooks: self.hooks.wish(),
+            read_only: self.read_only,
             network: self.network.wish(),
             ..CreateSandbox::default()
         })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contracts::sandbox::{Compute, Listed, Owner, Spec, State, Use};
+use contracts::sandbox::{Compute, Listed, Owner, Spec, State, Use, WorkspaceAccess};
 use domain::{agent::Tier, id::SandboxId, task::Purpose};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ pub(super) struct Record {
     pub(super) tier: String,
     /// CPU, memory, disk, processes, and the lifetime in seconds.
     pub(super) compute: [u64; 5],
+    pub(super) read_only: bool,
     /// The commit of the first repository.
     pub(super) commit: String,
 }
@@ -58,6 +59,7 @@ impl Record {
                 processes.into(),
                 lifetime.as_secs(),
             ],
+            read_only: spec.workspace == WorkspaceAccess::ReadOnly,
             commit: spec.sources.first().map(|it| it.commit.to_string()).unwrap_or_default(),
         }
     }
@@ -87,6 +89,11 @@ impl Record {
                 disk_mib: small(disk)?,
                 processes: small(processes)?,
                 lifetime: Duration::from_secs(seconds),
+            },
+            workspace: if self.read_only {
+                WorkspaceAccess::ReadOnly
+            } else {
+                WorkspaceAccess::Writable
             },
             created_at_millis: 0,
         })
