@@ -8,12 +8,13 @@
 //!
 //! The outside ([`world`]) is scripted, but it is *outside*: what it did lies in a [`ledger`] of files
 //! that outlives the engine's process, so that a test can kill the engine anywhere and then count what
-//! really happened. PostgreSQL ([`postgres`]) is real.
+//! really happened. PostgreSQL ([`postgres`]) is real. So are the coding agents that talk to the scripted [`model`].
 
 pub mod clock;
 pub mod ids;
 pub mod inspect;
 pub mod ledger;
+pub mod model;
 pub mod people;
 pub mod postgres;
 pub mod script;

@@ -1,0 +1,1 @@
+//! Requests in, answers out: every language, every fault, and what is remembered.
