@@ -1,4 +1,4 @@
-//! Builds the two small programs that this room starts, and lets it embed them.
+//! Builds the small programs of ours that run in or around a sandbox, and lets this room embed them.
 //!
 //! They must be static, because an image may have another libc or none, and free of relocations, because
 //! every page that the loader touches is private memory of every sandbox. The flags for that cannot be
@@ -6,7 +6,8 @@
 
 use std::{path::PathBuf, process::Command};
 
-const PROGRAMS: [(&str, &str); 2] = [("guest", "lamp-guest"), ("launcher", "lamp-launcher")];
+const PROGRAMS: [(&str, &str); 3] =
+    [("guest", "lamp-guest"), ("launcher", "lamp-launcher"), ("apprentice", "lamp-agent")];
 
 const FLAGS: [&str; 2] = ["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
 

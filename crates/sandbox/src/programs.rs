@@ -1,7 +1,8 @@
-//! The two programs that are part of this one: the launcher, and the guest.
+//! The programs that are part of this one: the launcher, the guest, and the built-in agent.
 //!
-//! They are handed out as sealed files in memory: nobody can change them after, not even a process that
-//! runs from one and finds a way to open itself for writing.
+//! Launcher and guest are handed out as sealed files in memory: nobody can change them after, not even a process
+//! that runs from one and finds a way to open itself for writing. The agent is only bytes, for whoever puts it
+//! inside; as long as nobody asks for them, they are not read from the disk.
 
 use std::os::fd::OwnedFd;
 
@@ -9,6 +10,12 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-guest"));
 const LAUNCHER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-launcher"));
+
+/// `lamp-agent`, the built-in agent: a static program for the inside of any sandbox.
+pub fn agent_program() -> &'static [u8] {
+    static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-agent"));
+    AGENT
+}
 
 pub(crate) fn guest() -> std::io::Result<OwnedFd> {
     sealed("lamp-guest", GUEST)

@@ -1,0 +1,24 @@
+//! The protocol that the platform speaks with the agent: ACP, version 1.
+//!
+//! ```text
+//!  -> initialize, session/new | session/load | session/resume, session/prompt      requests, each with one answer
+//!  -> session/cancel                                                               a notification
+//!  <- session/update                                                               what happens, while a prompt is worked on
+//! ```
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `wire` | lines in, lines out; what a message is |
+//! | `updates` | what is told while a turn runs |
+//! | `server` | who does what |
+//!
+//! It never asks for permission: the sandbox is the boundary.
+
+mod replay;
+mod server;
+mod updates;
+mod wire;
+
+pub use server::{Ended, serve};
+pub use updates::Updates;
+pub use wire::Outlet;
