@@ -239,6 +239,34 @@ async fn journey(tier: Tier) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_whose_workspace_becomes_read_only_has_the_doors_of_the_body_that_stays() {
+    let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
+    let porter = Arc::new(Porter::default());
+    let settings =
+        Settings { road: Some(Arc::clone(&porter) as Arc<dyn Road>), ..world::settings(at.path()) };
+    let provider = Provider::start(settings).await.unwrap();
+    let hooks = Hooks { post_clone: "echo there > /workspace/note".to_owned(), ..Hooks::default() };
+    let sealed = Spec { hooks, workspace: WorkspaceAccess::ReadOnly, ..spec(1, Some(closed())) };
+    provider.open(&sealed).await.unwrap();
+    let all = "[Proxy, Socks, Port(80), Port(443), Names, NamesOverTcp]";
+    let joined = format!("join 1 anew {all}");
+    assert_eq!(porter.told(), [joined.clone(), "leave 1".to_owned(), joined.clone()]);
+    let look = "(echo x > /workspace/x) 2>&1; cat /workspace/note /.lamp/roots.pem";
+    let said = run(&provider, 1, look).await;
+    assert!(said.contains("Read-only") && said.ends_with("there\nroots\n"), "{said}");
+    assert_eq!(run(&provider, 1, KNOCK).await, "1 Port(443) [::ffff:203.0.113.9]:443\n");
+
+    // Opened anew while it runs, it gets another body, and that one's doors.
+    provider.open(&spec(1, Some(closed()))).await.unwrap();
+    assert_eq!(porter.told(), ["leave 1".to_owned(), joined]);
+    assert_eq!(
+        run(&provider, 1, &format!("{KNOCK} ")).await,
+        "1 Port(443) [::ffff:203.0.113.9]:443\n"
+    );
+    provider.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn where_there_is_no_gateway_a_network_is_refused_and_nothing_is_left() {
     let world = world::World::new().await;
     let refused = world.provider.open(&spec(1, Some(closed()))).await.unwrap_err();

@@ -97,7 +97,8 @@ impl Inner {
             body
         };
         let _ = body.kill();
-        self.leave(sandbox);
+        // Before it can be opened again: whoever left late would close the doors of the next body.
+        self.leave_now(sandbox).await;
         if tokio::time::timeout(DEATH, body.death()).await.is_err() {
             // It is told as resting, but what is left of it goes on being killed, and its disk is not free before.
             self.discard(body, None);

@@ -31,7 +31,7 @@ fn git(at: &Path, words: &str) {
 }
 
 /// What to open, on an image that has a repository.
-async fn with_repository(house: &House, at: &Path) -> Spec {
+pub(crate) async fn with_repository(house: &House, at: &Path) -> Spec {
     git(at, "init -q -b main");
     std::fs::write(at.join("readme"), "first\n").unwrap();
     git(at, "add .");

@@ -15,5 +15,6 @@ mod lifetime;
 mod lives;
 mod looking;
 mod pool;
+mod sealing;
 #[path = "../world/mod.rs"]
 mod world;
