@@ -19,6 +19,8 @@ pub trait ModelMeter: Send + Sync + 'static {
 /// What one sandbox asked its models, added up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exchanges {
+    /// Requests that have no answer yet.
+    pub under_way: u64,
     /// Requests that were answered.
     pub answered: u64,
     /// Requests that were refused, by the model or by the gateway, or broke.

@@ -55,6 +55,8 @@ pub struct Run {
     pub sandbox: SandboxId,
     pub agent: AgentName,
     pub mode: Mode,
+    /// Where the repositories are, inside. The first is the one to work in.
+    pub directories: Vec<String>,
     pub brief: Brief,
     /// Continue this memory; start a new one if there is none.
     pub session: Option<String>,
@@ -69,6 +71,19 @@ pub enum Mode {
     Plan,
     Implement,
     Review,
+}
+
+impl Mode {
+    pub const ALL: [Self; 4] = [Self::Research, Self::Plan, Self::Implement, Self::Review];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Research => "research",
+            Self::Plan => "plan",
+            Self::Implement => "implement",
+            Self::Review => "review",
+        }
+    }
 }
 
 /// What the agent is told.

@@ -24,6 +24,7 @@ pub async fn kept(
         sandbox,
         agent: agent.clone(),
         mode,
+        directories: vec![crate::sandbox::WORKSPACE.to_owned()],
         brief: Brief { request: "say hello".to_owned(), ..Brief::default() },
         session: None,
         limit: Duration::from_mins(1),

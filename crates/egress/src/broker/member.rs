@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use contracts::{egress::Network, sandbox::Owner};
+use contracts::{agent::Exchanges, egress::Network, sandbox::Owner};
 use domain::id::SandboxId;
 
 use super::{cause::Looks, learn::Seen, ruling::Ruling, standing::Payers, traffic::Traffic};
@@ -36,6 +36,8 @@ pub(super) struct Member {
     pub(super) causes: Mutex<HashMap<Exchange, Option<String>>>,
     /// What is to be settled when the exchange ends.
     pub(super) open: Mutex<HashMap<Exchange, Open>>,
+    /// What it asked models, added up.
+    pub(super) asked: Mutex<Exchanges>,
 }
 
 #[derive(Debug)]
@@ -64,6 +66,7 @@ impl Member {
             looks: Mutex::default(),
             causes: Mutex::default(),
             open: Mutex::default(),
+            asked: Mutex::default(),
         }
     }
 

@@ -18,6 +18,7 @@
 //! | [`credentials`] | where values come from |
 //! | [`cause`] | which command wanted it |
 //! | [`traffic`] | requests and bytes |
+//! | `tally` | what models were asked, for whoever judges an agent's run |
 //! | [`ledger`] | the log |
 //! | [`kept`] | what a restarted server knows again |
 //!
@@ -38,6 +39,7 @@ mod road;
 pub mod ruling;
 mod serve;
 pub mod standing;
+mod tally;
 pub mod traffic;
 
 use std::{
@@ -102,6 +104,8 @@ pub struct Broker {
     kept: Kept,
     members: Mutex<HashMap<SandboxId, Arc<Member>>>,
     purses: Mutex<Purses>,
+    /// Held while the sums of an owner change.
+    adding: Mutex<()>,
     link: Mutex<Option<GatewayLink>>,
     looking: Arc<Semaphore>,
     /// Large bodies are judged one after the other: each is many times as large in memory.
@@ -136,6 +140,7 @@ impl Broker {
             kept,
             members: Mutex::default(),
             purses: Mutex::new(purses),
+            adding: Mutex::default(),
             link: Mutex::new(None),
             looking: Arc::new(Semaphore::new(cause::LOOKS_AT_ONCE)),
             large: Semaphore::new(1),
@@ -334,6 +339,7 @@ impl Broker {
             keep_spent(&self.settings.directory, &purses.kept());
             cost
         });
+        self.count(&member, report, cost);
         let exchange = ExchangeRecord::new(report, cost, cause);
         self.record(Some(&member), What::Exchange(Box::new(exchange)));
     }

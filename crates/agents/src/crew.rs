@@ -1,0 +1,540 @@
+//! A run from its start to its end.
+//!
+//! ```text
+//!  asked before? ── yes ─▶ the first answer
+//!     │ no
+//!  end what is left of an earlier attempt ─▶ bring memory and files in ─▶ brief ─▶ process ─▶ answer?
+//!                                                                           ▲          │ not yet: next process
+//!                                                                           └──────────┘
+//!  verdict ─▶ keep memory ─▶ write down the outcome ─▶ tell the end
+//! ```
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use contracts::{
+    agent::{
+        AgentError, AgentEvent, Agents, Answer, Exchanges, Mode, ModelMeter, Outcome, Run, Words,
+    },
+    sandbox::{
+        CommandName, Cut, Exec, FileAsk, Finished, Owner, SandboxError, Sandboxes, Streams, User,
+        WORKSPACE,
+    },
+};
+use domain::{cost::Cost, id::TaskId, transcript::Ending};
+use tokio::sync::mpsc;
+
+use crate::{
+    answer,
+    brief::{self, Templates},
+    director::Director,
+    driver::{self, Fault, Introduced, Step, Talk},
+    inside::{self, Errand},
+    journal::{Entry, Journal},
+    memory,
+    pipe::Pipe,
+    program::{Endpoint, HOME, Launch, Program, Speech, Wish},
+    teller::Teller,
+    verdict::{self, Facts},
+};
+
+/// How long a program that has answered may take to go by itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long the gateway's last word about a request is waited for.
+const SETTLING: Duration = Duration::from_secs(3);
+
+/// Processes of one run: the first, one for a repair, and some for people's words.
+const PROCESSES: usize = 16;
+
+/// Works with programs in sandboxes.
+#[derive(Debug)]
+pub struct Crew<S, R> {
+    pub(crate) sandboxes: Arc<S>,
+    meter: Arc<dyn Meter>,
+    roster: R,
+    templates: Templates,
+    journal: Journal,
+    limits: Limits,
+    /// The built-in agent's program, to be brought into sandboxes.
+    builtin: &'static [u8],
+}
+
+/// A meter that can be shown.
+pub trait Meter: ModelMeter + std::fmt::Debug {}
+
+impl<M: ModelMeter + std::fmt::Debug> Meter for M {}
+
+/// Who works for whom.
+pub trait Roster: Send + Sync + 'static {
+    /// The program that works for the run's agent in its mode, and with which model.
+    fn post(&self, run: &Run) -> Result<Post, AgentError>;
+}
+
+/// A program and what it works with.
+#[derive(Debug, Clone)]
+pub struct Post {
+    pub program: &'static Program,
+    /// Empty: the program's own choice.
+    pub model: String,
+    pub endpoint: Option<Endpoint>,
+    /// What is to be started, for programs that do not say it themselves.
+    pub command: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// How long a program may say nothing.
+    pub silence: Duration,
+    /// Bytes that a process may say.
+    pub output: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { silence: Duration::from_mins(20), output: 256 * 1024 * 1024 }
+    }
+}
+
+/// What a crew is made of.
+#[derive(Debug)]
+pub struct Parts<S, R> {
+    pub sandboxes: Arc<S>,
+    pub meter: Arc<dyn Meter>,
+    pub roster: R,
+    pub templates: Templates,
+    /// Where runs and memories are kept.
+    pub directory: PathBuf,
+    pub limits: Limits,
+    pub builtin: &'static [u8],
+}
+
+impl<S: Sandboxes, R: Roster> Crew<S, R> {
+    pub fn open(parts: Parts<S, R>) -> io::Result<Self> {
+        Ok(Self {
+            sandboxes: parts.sandboxes,
+            meter: parts.meter,
+            roster: parts.roster,
+            templates: parts.templates,
+            journal: Journal::open(parts.directory)?,
+            limits: parts.limits,
+            builtin: parts.builtin,
+        })
+    }
+
+    /// A run that a person watches and nobody repeats: it has no entry in the journal, and what the program remembers stays where
+    /// it is.
+    pub async fn run_once(
+        &self,
+        run: &Run,
+        post: &Post,
+        mut words: mpsc::Receiver<Words>,
+        events: mpsc::Sender<AgentEvent>,
+    ) -> Result<Outcome, AgentError> {
+        let mut teller = Teller::new(events);
+        let mut bench = Bench::new(run, None, &mut words, &mut teller);
+        let worked = self.work(&mut bench, post).await;
+        tell_end(&mut teller, &worked).await;
+        worked
+    }
+
+    async fn work(&self, bench: &mut Bench<'_>, post: &Post) -> Result<Outcome, AgentError> {
+        let run = bench.run;
+        self.end_earlier(run, bench.entry.as_ref()).await;
+        let known = bench.entry.as_ref().and_then(|entry| entry.session.clone());
+        let session = known.or_else(|| run.session.clone());
+        if session.is_some() && bench.entry.is_some() {
+            memory::restore(self.sandboxes.as_ref(), &self.journal, run, post.program)
+                .await
+                .map_err(errand)?;
+        }
+        let prompt = self.brief(run, post).await?;
+        bench.teller.briefed(&prompt).await;
+        let before = self.meter.exchanges(run.sandbox);
+        let answer = self.processes(bench, post, session, prompt, &before).await;
+        let used = self.meter.exchanges(run.sandbox).used.since(before.used);
+        bench.teller.used(used).await;
+        if bench.entry.is_some() {
+            let sandboxes = self.sandboxes.as_ref();
+            if let Err(why) = memory::keep(sandboxes, &self.journal, run, post.program).await {
+                let text = format!("what it remembers could not be kept: {why}");
+                bench.teller.tell(AgentEvent::Trouble { text }).await;
+            }
+        }
+        let session = bench.introduced.session.clone();
+        Ok(Outcome { answer: answer?, session })
+    }
+
+    /// Ends what is left of an earlier attempt: a server that was killed leaves its programs running.
+    async fn end_earlier(&self, run: &Run, entry: Option<&Entry>) {
+        let Some(entry) = entry.filter(|entry| entry.processes > 0) else { return };
+        let name = process_name(run, entry.processes);
+        // By a name that runs one is joined to what runs, and takes it along when leaving. By one that has ended nothing
+        // happens but this.
+        let argv = vec!["true".to_owned()];
+        let joined = inside::run(self.sandboxes.as_ref(), run.sandbox, &name, argv, 1024);
+        let _left = tokio::time::timeout(Duration::from_millis(500), joined).await;
+    }
+
+    /// What the program is told.
+    async fn brief(&self, run: &Run, post: &Post) -> Result<String, AgentError> {
+        let prefix = format!("{}/{}", run.key, "brief");
+        let facts =
+            brief::gather(self.sandboxes.as_ref(), run.sandbox, &run.directories, &prefix).await;
+        let facts = facts.map_err(|error| errand(Errand::Sandbox(error)))?;
+        let pack = brief::pack(&run.brief, &facts);
+        if post.program.speech == Speech::Plain {
+            return Ok(driver::plain::task(run));
+        }
+        self.templates.prompt(run.mode, &run.brief, &pack).map_err(|error| AgentError::Stopped {
+            reason: error.to_string(),
+            last_lines: String::new(),
+        })
+    }
+
+    /// Process after process, until there is an answer or there will be none.
+    async fn processes(
+        &self,
+        bench: &mut Bench<'_>,
+        post: &Post,
+        mut session: Option<String>,
+        mut prompt: String,
+        before: &Exchanges,
+    ) -> Result<Answer, AgentError> {
+        let earlier = bench.entry.as_ref().map_or(0, |entry| entry.processes);
+        for number in (earlier..).take(PROCESSES).map(|earlier| earlier + 1) {
+            self.note(bench, |entry| entry.processes = number)?;
+            let name = process_name(bench.run, number);
+            let ended = self.process(bench, post, session.as_deref(), &prompt, &name).await?;
+            let known = bench.introduced.session.clone();
+            self.note(bench, |entry| entry.session = known.or(entry.session.take()))?;
+            let (said, next) = match ended.step {
+                Ok(Step::Answered(answer)) => (Ok(answer), None),
+                Ok(Step::Again(next)) => (Ok(Answer::Change), Some(next)),
+                Err(fault) => (Err(fault), None),
+            };
+            let after = self.settled(bench.run).await;
+            let facts = Facts {
+                program: post.program,
+                finished: ended.finished,
+                before,
+                after: &after,
+                last_lines: ended.last_lines,
+                limit: bench.run.limit,
+            };
+            let answer = verdict::verdict(&facts, said)?;
+            let Some(next) = next else { return Ok(answer) };
+            prompt = next;
+            session.clone_from(&bench.introduced.session);
+        }
+        Err(AgentError::Stopped {
+            reason: format!("it has not answered after {PROCESSES} turns"),
+            last_lines: String::new(),
+        })
+    }
+
+    /// Writes down how far the run is.
+    fn note(
+        &self,
+        bench: &mut Bench<'_>,
+        change: impl FnOnce(&mut Entry),
+    ) -> Result<(), AgentError> {
+        let Some(entry) = &mut bench.entry else { return Ok(()) };
+        change(entry);
+        self.journal.write(bench.run.key, entry).map_err(busy)
+    }
+
+    /// One process, from its start to its end.
+    async fn process(
+        &self,
+        bench: &mut Bench<'_>,
+        post: &Post,
+        session: Option<&str>,
+        prompt: &str,
+        name: &CommandName,
+    ) -> Result<Process, AgentError> {
+        let run = bench.run;
+        let wish = Wish {
+            mode: run.mode,
+            model: &post.model,
+            endpoint: post.endpoint.as_ref(),
+            session,
+            command: post.command.as_deref(),
+        };
+        let launch = (post.program.launch)(&wish);
+        self.furnish(run, post.program, &launch).await.map_err(errand)?;
+        let directory = run.directories.first().map_or(WORKSPACE, String::as_str);
+        let command = self.command(post.program, &launch, directory, bench.left());
+        let (to, input) = mpsc::channel(8);
+        let (output, said) = mpsc::channel(16);
+        let mut pipe = Pipe::new(to, said);
+        let mut finished = None;
+        let step = {
+            let running =
+                self.sandboxes.exec(run.sandbox, name, &command, Streams { input, output });
+            let mut running = std::pin::pin!(running);
+            let step = {
+                let mut talk = Talk {
+                    pipe: &mut pipe,
+                    teller: bench.teller,
+                    words: bench.words,
+                    director: &mut bench.director,
+                    introduced: &mut bench.introduced,
+                    program: post.program.name,
+                    mode: run.mode,
+                    directory,
+                    prompt,
+                    session,
+                    patience: self.limits.silence,
+                    quiet: Duration::ZERO,
+                };
+                let talking = converse(&mut talk, post.program.speech);
+                let mut talking = std::pin::pin!(talking);
+                loop {
+                    tokio::select! {
+                        biased;
+                        step = &mut talking => break step,
+                        ended = &mut running, if finished.is_none() => finished = Some(ended),
+                    }
+                }
+            };
+            bench.teller.pause().await;
+            pipe.hang_up();
+            if finished.is_none() && step.is_ok() {
+                // It goes by itself, or it is ended with all that it started.
+                finished = tokio::time::timeout(GRACE, drained(&mut pipe, running)).await.ok();
+            }
+            step
+        };
+        let last_lines = pipe.last_lines();
+        let too_much = matches!(&finished, Some(Ok(Finished { cut: Cut::Cut, .. })));
+        if too_much {
+            let most = self.limits.output / 1024 / 1024;
+            let reason = format!("it said more than {most} MiB");
+            return Err(AgentError::Stopped { reason, last_lines });
+        }
+        let step = match step {
+            Ok(None) => self.plain_answer(run).await,
+            Ok(Some(step)) => Ok(step),
+            Err(fault) => Err(fault),
+        };
+        Ok(Process { step, finished, last_lines })
+    }
+
+    /// Puts inside what the program has to find.
+    async fn furnish(&self, run: &Run, program: &Program, launch: &Launch) -> Result<(), Errand> {
+        let sandboxes = self.sandboxes.as_ref();
+        if program.speech == Speech::Plain {
+            // What an earlier run answered is not this one's answer.
+            let name = CommandName::new(format!("{}/clear", run.key));
+            let old = format!("{HOME}/{}", crate::program::ANSWER);
+            let argv = ["rm", "-f", &old].map(str::to_owned).to_vec();
+            inside::run(sandboxes, run.sandbox, &name, argv, 1024).await?;
+        }
+        for file in &launch.files {
+            let path = format!("{HOME}/{}", file.path);
+            inside::write(sandboxes, run.sandbox, &path, file.text.as_bytes(), 0o600).await?;
+        }
+        if program.packages.is_empty()
+            && program.speech == Speech::Acp
+            && !program.binary.is_empty()
+        {
+            let path = launch.argv.first().cloned().unwrap_or_default();
+            inside::write(sandboxes, run.sandbox, &path, self.builtin, 0o755).await?;
+        }
+        Ok(())
+    }
+
+    fn command(
+        &self,
+        program: &Program,
+        launch: &Launch,
+        directory: &str,
+        limit: Duration,
+    ) -> Exec {
+        let mut path = program.path();
+        path.push(inside::PATH.to_owned());
+        let mut environment = inside::environment(&path.join(":"));
+        environment.extend(launch.environment.clone());
+        Exec {
+            argv: launch.argv.clone(),
+            environment,
+            directory: directory.to_owned(),
+            user: User::Agent,
+            terminal: None,
+            limit,
+            output_limit: self.limits.output,
+        }
+    }
+
+    /// The answer of a program that writes it into a file.
+    async fn plain_answer(&self, run: &Run) -> Result<Step, Fault> {
+        let path = format!("{HOME}/{}", crate::program::ANSWER);
+        let ask = FileAsk::Read { path, user: User::Agent };
+        let read = inside::fetch(self.sandboxes.as_ref(), run.sandbox, &ask, answer::LIMIT).await;
+        match (run.mode, read) {
+            (_, Ok(bytes)) => answer::read_plain(run.mode, &String::from_utf8_lossy(&bytes))
+                .map(Step::Answered)
+                .map_err(Fault::Unusable),
+            (Mode::Implement, Err(_)) => Ok(Step::Answered(Answer::Change)),
+            (Mode::Research | Mode::Plan | Mode::Review, Err(error)) => {
+                Err(Fault::Protocol(format!("it wrote no answer: {error}")))
+            }
+        }
+    }
+
+    /// What the meter has seen, once nothing is under way any more.
+    async fn settled(&self, run: &Run) -> Exchanges {
+        let end = Instant::now() + SETTLING;
+        loop {
+            let seen = self.meter.exchanges(run.sandbox);
+            if seen.under_way == 0 || Instant::now() > end {
+                return seen;
+            }
+            let moment = Duration::from_millis(20);
+            let _passed = tokio::time::timeout(moment, std::future::pending::<()>()).await;
+        }
+    }
+}
+
+impl<S: Sandboxes, R: Roster> Agents for Crew<S, R> {
+    async fn run(
+        &self,
+        run: &Run,
+        mut words: mpsc::Receiver<Words>,
+        events: mpsc::Sender<AgentEvent>,
+    ) -> Result<Outcome, AgentError> {
+        let entry = self.journal.entry(run.key).map_err(busy)?;
+        if let Some(outcome) = entry.outcome() {
+            return Ok(outcome);
+        }
+        let post = self.roster.post(run)?;
+        let mut teller = Teller::new(events);
+        let mut bench = Bench::new(run, Some(entry), &mut words, &mut teller);
+        let worked = self.work(&mut bench, &post).await;
+        if let Ok(outcome) = &worked {
+            self.note(&mut bench, |entry| entry.finish(outcome))?;
+        }
+        tell_end(&mut teller, &worked).await;
+        worked
+    }
+
+    async fn bill(&self, task: TaskId) -> Result<Cost, AgentError> {
+        Ok(self.meter.used_by(&Owner::Task(task)))
+    }
+}
+
+/// What belongs to one run while it goes on.
+struct Bench<'a> {
+    run: &'a Run,
+    /// None where nobody will ask again.
+    entry: Option<Entry>,
+    words: &'a mut mpsc::Receiver<Words>,
+    teller: &'a mut Teller,
+    director: Director,
+    introduced: Introduced,
+    end: Instant,
+}
+
+impl<'a> Bench<'a> {
+    fn new(
+        run: &'a Run,
+        entry: Option<Entry>,
+        words: &'a mut mpsc::Receiver<Words>,
+        teller: &'a mut Teller,
+    ) -> Self {
+        Self {
+            run,
+            entry,
+            words,
+            teller,
+            director: Director::new(run.mode),
+            introduced: Introduced::default(),
+            end: Instant::now() + run.limit,
+        }
+    }
+
+    /// How long a process may still take. One that begins too late ends at once, and says why.
+    fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
+    }
+}
+
+async fn tell_end(teller: &mut Teller, worked: &Result<Outcome, AgentError>) {
+    let ending = match worked {
+        Ok(Outcome { answer: Answer::Question { text, choices }, .. }) => {
+            let (text, choices) = (text.clone(), choices.clone());
+            teller.tell(AgentEvent::Question { text, choices }).await;
+            Ending::Asked
+        }
+        Ok(_) => Ending::Answered,
+        Err(error) => Ending::Stopped { reason: error.to_string() },
+    };
+    teller.tell(AgentEvent::Finished { ending }).await;
+}
+
+/// How a process ended.
+struct Process {
+    step: Result<Step, Fault>,
+    finished: Option<Result<Finished, SandboxError>>,
+    last_lines: String,
+}
+
+/// `None`: it has said all, and its answer is elsewhere.
+async fn converse(talk: &mut Talk<'_>, speech: Speech) -> Result<Option<Step>, Fault> {
+    match speech {
+        Speech::Acp => driver::acp::converse(talk).await.map(|it| Some(Step::Answered(it))),
+        Speech::ClaudeStream => {
+            driver::claude::converse(talk).await.map(|it| Some(Step::Answered(it)))
+        }
+        Speech::Lines(lines) => driver::lines::converse(talk, lines).await.map(Some),
+        Speech::Plain => driver::plain::converse(talk).await.map(|()| None),
+    }
+}
+
+/// Waits for the end of a program, and takes what it still says.
+async fn drained(
+    pipe: &mut Pipe,
+    running: impl Future<Output = Result<Finished, SandboxError>>,
+) -> Result<Finished, SandboxError> {
+    let mut running = std::pin::pin!(running);
+    loop {
+        tokio::select! {
+            finished = &mut running => return finished,
+            next = pipe.next(GRACE) => match next {
+                Ok(crate::pipe::Next::Line(_) | crate::pipe::Next::Pause) => {}
+                Ok(crate::pipe::Next::End) | Err(_) => return running.await,
+            },
+        }
+    }
+}
+
+fn process_name(run: &Run, number: u32) -> CommandName {
+    CommandName::new(format!("{}/{number}", run.key))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
+fn busy(error: io::Error) -> AgentError {
+    AgentError::Busy { reason: error.to_string() }
+}
+
+fn errand(error: Errand) -> AgentError {
+    match error {
+        Errand::Sandbox(
+            error @ (SandboxError::NotFound { .. }
+            | SandboxError::Destroyed { .. }
+            | SandboxError::Resting { .. }
+            | SandboxError::Lost { .. }),
+        ) => AgentError::SandboxLost { reason: error.to_string() },
+        Errand::Sandbox(error @ (SandboxError::Busy { .. } | SandboxError::NoRoom { .. })) => {
+            AgentError::Busy { reason: error.to_string() }
+        }
+        error @ (Errand::Sandbox(_) | Errand::File { .. } | Errand::TooLarge { .. }) => {
+            AgentError::Stopped { reason: error.to_string(), last_lines: String::new() }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Decides what a finished turn means: an answer, a repair round, or somebody's words that still have to be said.
+
+use std::collections::VecDeque;
+
+use contracts::agent::{Answer, Mode};
+
+use crate::answer::{self, Faults};
+
+/// Words that wait to be said. Whoever says more than this is not listened to.
+const WAITING: usize = 100;
+
+#[derive(Debug)]
+pub(crate) struct Director {
+    mode: Mode,
+    has_repaired: bool,
+    waiting: VecDeque<String>,
+    /// What the program asked by a tool of its own.
+    asked: Option<Answer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Next {
+    Answered(Answer),
+    Say(String),
+    /// Also after it was told what is wrong.
+    Unusable(Faults),
+}
+
+impl Director {
+    pub(crate) const fn new(mode: Mode) -> Self {
+        Self { mode, has_repaired: false, waiting: VecDeque::new(), asked: None }
+    }
+
+    /// A person said something that could not be passed on at once.
+    pub(crate) fn hear(&mut self, words: String) {
+        if self.waiting.len() < WAITING {
+            self.waiting.push_back(words);
+        }
+    }
+
+    /// The program asked a person something, by a tool of its own.
+    pub(crate) fn asked(&mut self, text: String, choices: Vec<String>) {
+        self.asked = Some(Answer::Question { text, choices });
+    }
+
+    /// A turn ended with these words.
+    pub(crate) fn after(&mut self, said: &str) -> Next {
+        if let Some(question) = self.asked.take() {
+            return Next::Answered(question);
+        }
+        if !self.waiting.is_empty() {
+            let words: Vec<String> = self.waiting.drain(..).collect();
+            return Next::Say(steering(&words.join("\n\n")));
+        }
+        match answer::read(self.mode, said) {
+            Ok(answer) => Next::Answered(answer),
+            Err(faults) if self.has_repaired => Next::Unusable(faults),
+            Err(faults) => {
+                self.has_repaired = true;
+                Next::Say(answer::repair(self.mode, &faults))
+            }
+        }
+    }
+}
+
+/// How a person's words are put to a program that is in the middle of something.
+pub(crate) fn steering(words: &str) -> String {
+    format!(
+        "The person you work for says:\n\n{words}\n\nTake it into account, and go on with the task."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_malformed_answer_gets_one_repair_round() {
+        let mut director = Director::new(Mode::Plan);
+        assert!(matches!(director.after("no block"), Next::Say(_)));
+        assert!(matches!(director.after("still none"), Next::Unusable(_)));
+    }
+
+    #[test]
+    fn words_that_waited_go_before_an_answer() {
+        let mut director = Director::new(Mode::Implement);
+        director.hear("use tabs".to_owned());
+        let Next::Say(words) = director.after("done") else { panic!("it must be said") };
+        assert!(words.contains("use tabs"));
+        assert_eq!(director.after("done"), Next::Answered(Answer::Change));
+    }
+
+    #[test]
+    fn a_question_by_a_tool_is_the_answer_whatever_else_was_said() {
+        let mut director = Director::new(Mode::Plan);
+        director.asked("which?".to_owned(), vec!["a".to_owned()]);
+        assert!(matches!(director.after("…"), Next::Answered(Answer::Question { .. })));
+    }
+}

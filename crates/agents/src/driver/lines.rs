@@ -1,0 +1,45 @@
+//! Programs that take one prompt at their input and say lines of JSON: a process for each turn.
+//!
+//! What people say meanwhile waits until the turn is over, and is then the next turn, in the same session.
+
+use domain::transcript::AgentEvent;
+use serde_json::Value;
+
+use super::{Came, Fault, Step, Talk};
+use crate::{
+    director::Next as Direction,
+    language::{Heard, codex, gemini},
+    program::Lines,
+};
+
+pub(crate) async fn converse(talk: &mut Talk<'_>, lines: Lines) -> Result<Step, Fault> {
+    talk.pipe.say_bytes(talk.prompt.as_bytes().to_vec()).await?;
+    talk.pipe.hang_up();
+    let mut over = None;
+    loop {
+        match talk.next().await? {
+            Came::End => break,
+            Came::Words(words) => {
+                talk.teller.tell(AgentEvent::Heard { text: words.clone() }).await;
+                talk.director.hear(words);
+            }
+            Came::Line(line) => {
+                // The first end counts: nothing that comes after it takes it back.
+                let said = talk.tell(read(lines, &line)).await;
+                over = over.or(said);
+            }
+        }
+    }
+    match talk.after(over.ok_or(Fault::Ended)?)? {
+        Direction::Answered(answer) => Ok(Step::Answered(answer)),
+        Direction::Say(next) => Ok(Step::Again(next)),
+        Direction::Unusable(faults) => Err(Fault::Unusable(faults)),
+    }
+}
+
+pub(crate) fn read(lines: Lines, line: &Value) -> Vec<Heard> {
+    match lines {
+        Lines::Codex => codex::read(line),
+        Lines::Gemini => gemini::read(line),
+    }
+}

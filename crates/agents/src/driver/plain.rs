@@ -1,0 +1,55 @@
+//! Any program: its task at its input, its words as they come, and its end.
+
+use contracts::agent::Run;
+use serde_json::json;
+
+use super::{Fault, Talk};
+use crate::{language::Heard, pipe::Next};
+
+/// How long to wait before looking whether something has to be told.
+const MOMENT: std::time::Duration = super::MOMENT;
+
+/// Comes back when the program has said all.
+pub(crate) async fn converse(talk: &mut Talk<'_>) -> Result<(), Fault> {
+    // One that does not read what it is told may still do its work.
+    let _unread = talk.pipe.say_bytes(talk.prompt.as_bytes().to_vec()).await;
+    talk.pipe.hang_up();
+    loop {
+        match talk.pipe.next(MOMENT).await? {
+            Next::Line(line) => {
+                talk.quiet = std::time::Duration::ZERO;
+                talk.teller.heard(Heard::Text(line + "\n")).await;
+            }
+            Next::Pause => talk.pause().await?,
+            Next::End => return Ok(()),
+        }
+    }
+}
+
+/// The task, as such a program gets it.
+pub(crate) fn task(run: &Run) -> String {
+    let brief = &run.brief;
+    let plan = brief.approved.as_ref().map(|(plan, conditions)| {
+        let files = plan.files.iter().map(|it| json!({ "path": it.path, "why": it.why }));
+        json!({
+            "summary": plan.summary,
+            "files": files.collect::<Vec<_>>(),
+            "tests": plan.tests,
+            "commands": plan.commands,
+            "allowed_paths": conditions.paths,
+        })
+    });
+    let task = json!({
+        "version": 1,
+        "task": run.task.to_string(),
+        "mode": run.mode.name(),
+        "directories": run.directories,
+        "request": brief.request,
+        "author": brief.author,
+        "quotes": brief.quotes,
+        "guidance": brief.guidance,
+        "feedback": brief.feedback,
+        "plan": plan,
+    });
+    task.to_string() + "\n"
+}

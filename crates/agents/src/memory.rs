@@ -1,0 +1,106 @@
+//! What a program remembers, carried from one sandbox to the next (AG6).
+//!
+//! While a sandbox lives, its disk holds it, also through a rest. When the next phase gets a sandbox of its own, what the program
+//! wrote about its sessions is brought along: as an archive that is made inside, kept as it is, and unpacked inside, with
+//! the agent's rights only. Nobody on the host looks into it.
+
+use std::path::PathBuf;
+
+use contracts::{
+    agent::Run,
+    sandbox::{CommandName, FileAsk, Sandboxes, User},
+};
+use domain::id::SandboxId;
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    inside::{self, Errand},
+    journal::{Journal, write_whole},
+    program::{HOME, Program},
+};
+
+/// Bytes of one directory of memory. Sessions are text; what is larger is something else.
+const LIMIT: usize = 64 * 1024 * 1024;
+
+/// Of which sandbox the archives are.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Origin {
+    sandbox: String,
+}
+
+/// Keeps what `program` remembers of the run. What cannot be kept is told, and costs the program its memory only if it moves.
+pub(crate) async fn keep<S: Sandboxes>(
+    sandboxes: &S,
+    journal: &Journal,
+    run: &Run,
+    program: &Program,
+) -> Result<(), String> {
+    let mut trouble = None;
+    for (number, place) in program.memory.iter().enumerate() {
+        let ask = FileAsk::TarOut { path: format!("{HOME}/{place}"), user: User::Agent };
+        match inside::fetch(sandboxes, run.sandbox, &ask, LIMIT).await {
+            Ok(archive) => {
+                let path = archive_path(journal, run, program, number);
+                write_whole(&path, &archive).map_err(|error| error.to_string())?;
+            }
+            // A program that has not written anything has nothing to remember.
+            Err(Errand::File { .. }) => {}
+            Err(error @ (Errand::Sandbox(_) | Errand::TooLarge { .. })) => {
+                trouble = Some(error.to_string());
+            }
+        }
+    }
+    if program.memory.is_empty() {
+        return Ok(());
+    }
+    let origin = Origin { sandbox: run.sandbox.to_string() };
+    let bytes = serde_json::to_vec(&origin).map_err(|error| error.to_string())?;
+    write_whole(&origin_path(journal, run, program), &bytes).map_err(|error| error.to_string())?;
+    trouble.map_or(Ok(()), Err)
+}
+
+/// Brings back what `program` remembers, if it was somewhere else before.
+pub(crate) async fn restore<S: Sandboxes>(
+    sandboxes: &S,
+    journal: &Journal,
+    run: &Run,
+    program: &Program,
+) -> Result<(), Errand> {
+    let Some(origin) = origin(journal, run, program) else { return Ok(()) };
+    if origin == run.sandbox.to_string() {
+        return Ok(());
+    }
+    for (number, place) in program.memory.iter().enumerate() {
+        let Ok(archive) = fs::read(archive_path(journal, run, program, number)) else { continue };
+        unpack(sandboxes, run.sandbox, &format!("{HOME}/{place}"), &archive).await?;
+    }
+    Ok(())
+}
+
+async fn unpack<S: Sandboxes>(
+    sandboxes: &S,
+    sandbox: SandboxId,
+    path: &str,
+    archive: &[u8],
+) -> Result<(), Errand> {
+    let name = CommandName::new(format!("mkdir/{path}"));
+    let argv = ["mkdir", "-p", path].map(str::to_owned).to_vec();
+    inside::run(sandboxes, sandbox, &name, argv, 1024).await?;
+    let ask = FileAsk::TarIn { path: path.to_owned(), user: User::Agent };
+    inside::send(sandboxes, sandbox, &ask, archive).await
+}
+
+fn origin(journal: &Journal, run: &Run, program: &Program) -> Option<String> {
+    let bytes = fs::read(origin_path(journal, run, program)).ok()?;
+    serde_json::from_slice::<Origin>(&bytes).ok().map(|origin| origin.sandbox)
+}
+
+fn origin_path(journal: &Journal, run: &Run, program: &Program) -> PathBuf {
+    journal.task(run.task).join(format!("memory-{}.json", program.name))
+}
+
+fn archive_path(journal: &Journal, run: &Run, program: &Program, number: usize) -> PathBuf {
+    journal.task(run.task).join(format!("memory-{}-{number}.tar", program.name))
+}

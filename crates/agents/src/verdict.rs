@@ -1,0 +1,249 @@
+//! What a run came to, by everything that is known: how the process ended, what the meter saw, and last what the program said.
+//!
+//! Programs say `end_turn`, exit with 0 and print nothing when their model refused them. So an answer only counts if a model
+//! was asked and its last word was not a refusal.
+
+use contracts::{
+    agent::{AgentError, Answer, Exchanges},
+    sandbox::{Ended, Finished, SandboxError},
+};
+
+use crate::{driver::Fault, program::Program};
+
+/// All that is known when a process is over.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) program: &'a Program,
+    /// `None`: it was ended by us, because it had answered and did not go.
+    pub(crate) finished: Option<Result<Finished, SandboxError>>,
+    pub(crate) before: &'a Exchanges,
+    pub(crate) after: &'a Exchanges,
+    pub(crate) last_lines: String,
+    pub(crate) limit: std::time::Duration,
+}
+
+/// Why the program gave no answer that counts. `said` is what its driver came to.
+pub(crate) fn verdict(
+    facts: &Facts<'_>,
+    said: Result<Answer, Fault>,
+) -> Result<Answer, AgentError> {
+    facts.process()?;
+    if facts.is_over_budget(said.is_err()) {
+        return Err(AgentError::OverBudget);
+    }
+    match said {
+        Ok(answer) => facts.models().map(|()| answer),
+        Err(fault) => Err(facts.because(fault)),
+    }
+}
+
+impl Facts<'_> {
+    /// What the end of the process alone says.
+    fn process(&self) -> Result<(), AgentError> {
+        match &self.finished {
+            None => Ok(()),
+            Some(Err(error)) => Err(self.sandbox(error)),
+            Some(Ok(finished)) => match finished.ending {
+                Ended::OutOfMemory { peak_mib } => Err(AgentError::OutOfMemory { peak_mib }),
+                Ended::TimedOut => Err(AgentError::TimeLimit {
+                    after: self.limit,
+                    last_lines: self.last_lines.clone(),
+                }),
+                Ended::Exited(_) | Ended::Killed { .. } => Ok(()),
+            },
+        }
+    }
+
+    fn sandbox(&self, error: &SandboxError) -> AgentError {
+        match error {
+            SandboxError::ProgramMissing { program } => missing(self.program, program),
+            SandboxError::NotFound { .. }
+            | SandboxError::Destroyed { .. }
+            | SandboxError::Resting { .. }
+            | SandboxError::Lost { .. } => AgentError::SandboxLost { reason: error.to_string() },
+            SandboxError::Busy { .. } | SandboxError::NoRoom { .. } => {
+                AgentError::Busy { reason: error.to_string() }
+            }
+            SandboxError::NameTaken { .. }
+            | SandboxError::TierMissing { .. }
+            | SandboxError::Limit { .. }
+            | SandboxError::Image { .. }
+            | SandboxError::Setup { .. }
+            | SandboxError::Source { .. }
+            | SandboxError::Hook { .. }
+            | SandboxError::Directory { .. }
+            | SandboxError::Unsupported { .. } => self.stopped(error.to_string()),
+        }
+    }
+
+    /// Whether money is why it did not go on.
+    fn is_over_budget(&self, has_failed: bool) -> bool {
+        let refused = self.after.over_budget > self.before.over_budget;
+        refused && (has_failed || self.after.last_failure.is_some())
+    }
+
+    /// Whether the models said what an answer needs.
+    fn models(&self) -> Result<(), AgentError> {
+        if !self.program.asks_a_model() {
+            return match &self.finished {
+                Some(Ok(Finished { ending: Ended::Exited(0), .. })) | None => Ok(()),
+                Some(_) => Err(self.stopped(self.end())),
+            };
+        }
+        if let Some((Some(status), reason)) = &self.after.last_failure {
+            return Err(self.model(Some(*status), reason.clone()));
+        }
+        if self.after.answered > self.before.answered {
+            return Ok(());
+        }
+        match &self.after.last_failure {
+            Some((status, reason)) => Err(self.model(*status, reason.clone())),
+            None => Err(self.stopped("it never asked its model".to_owned())),
+        }
+    }
+
+    fn because(&self, fault: Fault) -> AgentError {
+        match fault {
+            Fault::Unheard(unheard) => self.stopped(unheard.to_string()),
+            Fault::Silent(after) => {
+                AgentError::Silent { after, last_lines: self.last_lines.clone() }
+            }
+            Fault::Protocol(reason) | Fault::CutShort(reason) => self.stopped(reason),
+            Fault::Refused => AgentError::ModelRefused {
+                reason: "it does not want to do this".to_owned(),
+                last_lines: self.last_lines.clone(),
+            },
+            Fault::Unusable(faults) => AgentError::Unusable {
+                reason: faults.to_string(),
+                last_lines: self.last_lines.clone(),
+            },
+            Fault::Failed { status, reason } => {
+                // The gateway knows better than a sentence.
+                let seen = self.after.last_failure.as_ref().and_then(|(status, _)| *status);
+                match seen.or(status) {
+                    Some(status) => self.model(Some(status), reason),
+                    None => self.stopped(reason),
+                }
+            }
+            Fault::Ended => match &self.after.last_failure {
+                Some((Some(status), reason)) => self.model(Some(*status), reason.clone()),
+                Some((None, _)) | None => self.stopped(self.end()),
+            },
+        }
+    }
+
+    /// Why a model did not answer: worth another try, or not.
+    fn model(&self, status: Option<u16>, reason: String) -> AgentError {
+        match status {
+            Some(408 | 409 | 425 | 429 | 500..) | None => AgentError::Busy { reason },
+            Some(_) => AgentError::ModelRefused { reason, last_lines: self.last_lines.clone() },
+        }
+    }
+
+    fn stopped(&self, reason: String) -> AgentError {
+        AgentError::Stopped { reason, last_lines: self.last_lines.clone() }
+    }
+
+    fn end(&self) -> String {
+        let how = match &self.finished {
+            Some(Ok(Finished { ending: Ended::Exited(code), .. })) => format!("with code {code}"),
+            Some(Ok(Finished { ending: Ended::Killed { signal }, .. })) => {
+                format!("by signal {signal}")
+            }
+            Some(_) | None => "without a word".to_owned(),
+        };
+        format!("{} ended {how} before it had answered", self.program.title)
+    }
+}
+
+/// The program is not in the image.
+pub(crate) fn missing(program: &Program, name: &str) -> AgentError {
+    let remedy = if program.packages.is_empty() {
+        "install it in the image's setup".to_owned()
+    } else {
+        format!("`lamp agent check {}` builds an image that has it", program.name)
+    };
+    AgentError::ProgramMissing { program: name.to_owned(), remedy }
+}
+
+#[cfg(test)]
+mod tests {
+    use contracts::sandbox::Cut;
+    use domain::cost::Cost;
+
+    use super::*;
+
+    fn exchanges(answered: u64, last_failure: Option<(Option<u16>, &str)>) -> Exchanges {
+        let last_failure = last_failure.map(|(status, why)| (status, why.to_owned()));
+        Exchanges { answered, last_failure, ..Exchanges::default() }
+    }
+
+    fn judged(
+        name: &str,
+        ending: Ended,
+        after: &Exchanges,
+        said: Result<Answer, Fault>,
+    ) -> Result<Answer, AgentError> {
+        let facts = Facts {
+            program: Program::named(name).unwrap(),
+            finished: Some(Ok(Finished { ending, cut: Cut::Whole, cost: Cost::ZERO })),
+            before: &Exchanges::default(),
+            after,
+            last_lines: "the last line".to_owned(),
+            limit: std::time::Duration::from_mins(1),
+        };
+        verdict(&facts, said)
+    }
+
+    #[test]
+    fn success_is_not_believed_when_the_last_answer_of_the_model_was_a_refusal() {
+        let refused = exchanges(3, Some((Some(401), "no such key")));
+        let error = judged("pi", Ended::Exited(0), &refused, Ok(Answer::Change)).unwrap_err();
+        assert_eq!(error.to_string(), "the model refused: no such key");
+        let busy = exchanges(3, Some((Some(529), "overloaded")));
+        let error = judged("pi", Ended::Exited(0), &busy, Ok(Answer::Change)).unwrap_err();
+        assert!(matches!(error, AgentError::Busy { .. }), "{error}");
+    }
+
+    #[test]
+    fn an_agent_that_asked_no_model_did_nothing() {
+        let error =
+            judged("codex", Ended::Exited(0), &exchanges(0, None), Ok(Answer::Change)).unwrap_err();
+        assert_eq!(error.to_string(), "the agent stopped: it never asked its model");
+        let done = judged("codex", Ended::Exited(0), &exchanges(1, None), Ok(Answer::Change));
+        assert_eq!(done, Ok(Answer::Change));
+    }
+
+    #[test]
+    fn a_request_that_the_program_itself_broke_off_is_no_failure() {
+        let broken = exchanges(2, Some((None, "the program hung up")));
+        assert_eq!(
+            judged("opencode", Ended::Exited(0), &broken, Ok(Answer::Change)),
+            Ok(Answer::Change)
+        );
+    }
+
+    #[test]
+    fn a_command_is_judged_by_its_exit_code() {
+        let none = Exchanges::default();
+        assert_eq!(
+            judged("command", Ended::Exited(0), &none, Ok(Answer::Change)),
+            Ok(Answer::Change)
+        );
+        let error = judged("command", Ended::Exited(3), &none, Ok(Answer::Change)).unwrap_err();
+        assert!(error.to_string().contains("ended with code 3"), "{error}");
+    }
+
+    #[test]
+    fn money_memory_and_time_are_named() {
+        let poor = Exchanges { over_budget: 1, ..exchanges(1, Some((Some(402), "no money"))) };
+        let error = judged("codex", Ended::Exited(1), &poor, Err(Fault::Ended)).unwrap_err();
+        assert_eq!(error, AgentError::OverBudget);
+        let full = Ended::OutOfMemory { peak_mib: 512 };
+        let error = judged("codex", full, &exchanges(1, None), Err(Fault::Ended)).unwrap_err();
+        assert_eq!(error, AgentError::OutOfMemory { peak_mib: 512 });
+        let error =
+            judged("codex", Ended::TimedOut, &exchanges(1, None), Err(Fault::Ended)).unwrap_err();
+        assert!(matches!(error, AgentError::TimeLimit { .. }), "{error}");
+    }
+}
