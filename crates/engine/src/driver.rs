@@ -16,6 +16,7 @@ use crate::{
     keeper,
     settle::settle,
     steps::{self, Ended, Scene},
+    transcript::Unfinished,
     witness::Moment,
 };
 
@@ -154,18 +155,24 @@ async fn run<H: Hands>(drive: &Drive<H>, lease: Lease, holding: Holding) {
     let engine = &drive.engine;
     let (task, seq, step) = (lease.task, lease.seq, lease.step);
     engine.settings.witness.sees(Moment::Claimed { task, seq, step });
+    let unfinished = Unfinished::default();
     let ended = tokio::select! {
         biased;
         () = holding.stop.cancelled() => None,
         () = drive.stop.cancelled() => {
+            // Before anybody else begins anew, so that it stands before what they tell.
+            unfinished.close(engine, "the server was stopped").await;
             drop(engine.store.hand_over(lease).await);
             return;
         }
-        ended = work(engine, &lease) => Some(ended),
+        ended = work(engine, &lease, &unfinished) => Some(ended),
     };
     match ended {
         // Only what is no longer wanted goes. A lease that ran out is somebody else's by now.
-        None => drop(engine.store.abandon(lease).await),
+        None => {
+            unfinished.close(engine, "the task went on without it").await;
+            drop(engine.store.abandon(lease).await);
+        }
         Some(ended) => {
             engine.settings.witness.sees(Moment::Done { task, seq, step });
             tokio::select! {
@@ -178,8 +185,8 @@ async fn run<H: Hands>(drive: &Drive<H>, lease: Lease, holding: Holding) {
     drive.look.notify_one();
 }
 
-async fn work<H: Hands>(engine: &Engine<H>, lease: &Lease) -> Ended {
-    match Scene::read(engine, lease).await {
+async fn work<H: Hands>(engine: &Engine<H>, lease: &Lease, unfinished: &Unfinished) -> Ended {
+    match Scene::read(engine, lease, unfinished).await {
         Ok(scene) => steps::run(&scene).await,
         Err(error) => Ended::unread(&error),
     }

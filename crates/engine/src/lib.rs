@@ -12,7 +12,7 @@
 //! the hands give the same answer. Nothing is held in memory that a restart would lose.
 //!
 //! [`Engine`] is the door. `driver` claims and runs, `steps` has one file per step, `settle` writes
-//! outcomes, `keeper` removes what nobody owns.
+//! outcomes, `transcript` keeps what agents say, `keeper` removes what nobody owns.
 
 mod bill;
 mod driver;
@@ -20,14 +20,17 @@ mod engine;
 mod hands;
 mod held;
 mod keeper;
+mod redactor;
 mod settings;
 mod settle;
 mod steps;
 mod submit;
+mod transcript;
 mod witness;
 
 pub use engine::Engine;
 pub use hands::Hands;
+pub use redactor::{Cleaner, NoSecrets, Redactor};
 pub use settings::{Check, Settings};
 pub use submit::SubmitError;
 pub use witness::{Moment, Unwatched, Witness};

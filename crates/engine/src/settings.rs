@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{agent::Tier, queue::Places};
 
-use crate::witness::{Unwatched, Witness};
+use crate::{
+    redactor::{NoSecrets, Redactor},
+    witness::{Unwatched, Witness},
+};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -32,6 +35,8 @@ pub struct Settings {
     /// What has to pass before a change is reviewed.
     pub checks: Vec<Check>,
     pub witness: Arc<dyn Witness>,
+    /// Takes values of secrets out of what agents say.
+    pub redactor: Arc<dyn Redactor>,
 }
 
 /// A check that the platform runs itself.
@@ -59,6 +64,7 @@ impl Default for Settings {
             tier: Tier::Standard,
             checks: Vec::new(),
             witness: Arc::new(Unwatched),
+            redactor: Arc::new(NoSecrets),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Runs an agent through one phase, and passes people's words on to it while it runs.
+//! Runs an agent through one phase, keeps what it tells, and passes people's words on to it while it runs.
 
 use std::time::Duration;
 
 use contracts::{
-    agent::{AgentError, AgentEvent, Agents as _, Answer, Mode, Outcome, Run, Words},
+    agent::{AgentError, Agents as _, Answer, Mode, Outcome, Run, Words},
     sandbox::{WORKSPACE, directory_names},
 };
 use domain::{
@@ -13,12 +13,16 @@ use domain::{
     question::Question,
     request::Request,
     task::{Event, Report},
+    transcript::Ending,
 };
 use store::Heard;
 use tokio::sync::mpsc;
 
 use super::{Scene, Trouble, brief, stable_number};
-use crate::Hands;
+use crate::{
+    Hands,
+    transcript::{Recorder, Recording, clean_answer},
+};
 
 /// Whether the agent continues its memory or begins with a fresh one.
 pub(super) enum Memory {
@@ -54,25 +58,33 @@ pub(super) async fn run<H: Hands>(
     };
     let (words, listening) = mpsc::channel(8);
     let (events, told) = mpsc::channel(64);
+    let recorder = Recorder::new(scene.engine, scene.lease, told);
+    let mut recording = Recording::new(recorder, scene.unfinished);
     let running = scene.hands().agents().run(&run, listening, events);
     let outcome = tokio::select! {
         outcome = running => outcome,
         () = pass_on_words(scene, words) => Err(AgentError::Busy {
             reason: "the store cannot tell what people say".to_owned(),
         }),
-        () = watch(told) => Err(AgentError::Stopped {
-            reason: "the agent closed its stream of events".to_owned(),
-            last_lines: String::new(),
-        }),
+        reason = recording.watch(scene.engine) => Err(AgentError::Busy { reason }),
     };
-    outcome.map_err(|error| trouble(scene, error))
+    // What was said is kept before what came of it.
+    let kept = recording.finish(scene.engine, ending(&outcome)).await;
+    let outcome = outcome.map_err(|error| trouble(scene, error))?;
+    kept.map_err(Trouble::Busy)?;
+    let answer = clean_answer(&*scene.engine.settings.redactor, outcome.answer);
+    Ok(Outcome { answer, session: outcome.session })
 }
 
-/// Reads what the agent tells, until the run is over. The transcript joins it with the agents' room.
-async fn watch(mut told: mpsc::Receiver<AgentEvent>) {
-    while told.recv().await.is_some() {}
-    // The driver closes its end just before it returns; the outcome is what counts.
-    std::future::pending::<()>().await;
+/// How the transcript ends, if the agent has not said so itself.
+fn ending(outcome: &Result<Outcome, AgentError>) -> Ending {
+    match outcome.as_ref().map(|outcome| &outcome.answer) {
+        Ok(Answer::Question { .. }) => Ending::Asked,
+        Ok(Answer::Notes(_) | Answer::Plan(_) | Answer::Change | Answer::Review(_)) => {
+            Ending::Answered
+        }
+        Err(error) => Ending::Stopped { reason: error.to_string() },
+    }
 }
 
 /// Where the request's repositories are, inside.
@@ -135,12 +147,14 @@ pub(super) fn unexpected<H: Hands>(scene: &Scene<'_, H>, answer: &Answer) -> Tro
 }
 
 fn trouble<H: Hands>(scene: &Scene<'_, H>, error: AgentError) -> Trouble {
-    let message = error.to_string();
+    // What a program printed last becomes a part of the task, and is told to people.
+    let clean = |text: &str| scene.engine.settings.redactor.clean(text);
+    let message = clean(&error.to_string());
     let failed = |kind, log: &str| {
-        Trouble::Failed(Failure::new(kind, scene.phase(), message.clone()).with_log(log))
+        Trouble::Failed(Failure::new(kind, scene.phase(), message.clone()).with_log(&clean(log)))
     };
     match error {
-        AgentError::Busy { reason } => Trouble::Busy(reason),
+        AgentError::Busy { reason } => Trouble::Busy(clean(&reason)),
         AgentError::ModelRefused { last_lines, .. }
         | AgentError::Silent { last_lines, .. }
         | AgentError::Stopped { last_lines, .. } => failed(FailureKind::AgentError, &last_lines),

@@ -38,12 +38,15 @@ use store::{History, Lease, StoreError};
 use crate::{
     Engine, Hands,
     bill::{self, Bill},
+    transcript::Unfinished,
 };
 
 /// What a step needs to know.
 pub(crate) struct Scene<'e, H> {
     pub(crate) engine: &'e Engine<H>,
     pub(crate) lease: &'e Lease,
+    /// What is left of the step when it is stopped in the middle.
+    pub(crate) unfinished: &'e Unfinished,
     pub(crate) history: History,
     pub(crate) task: Task,
     pub(crate) request: Request,
@@ -131,14 +134,18 @@ async fn perform<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
 }
 
 impl<'e, H: Hands> Scene<'e, H> {
-    pub(crate) async fn read(engine: &'e Engine<H>, lease: &'e Lease) -> Result<Self, StoreError> {
+    pub(crate) async fn read(
+        engine: &'e Engine<H>,
+        lease: &'e Lease,
+        unfinished: &'e Unfinished,
+    ) -> Result<Self, StoreError> {
         let history = engine.store.history(lease.task).await?;
         let missing = StoreError::NoTask { task: lease.task };
         let task = history.task().ok_or_else(|| missing.clone())?;
         let request = history.events.first().map(|first| &first.event);
         let Some(Event::Requested { request, .. }) = request else { return Err(missing) };
         let request = request.clone();
-        Ok(Self { engine, lease, history, task, request })
+        Ok(Self { engine, lease, unfinished, history, task, request })
     }
 
     pub(crate) fn hands(&self) -> &'e H {

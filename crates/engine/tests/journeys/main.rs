@@ -9,4 +9,6 @@ mod queueing;
 mod stage;
 mod steering;
 mod straight;
+mod talker;
+mod transcript;
 mod trouble;

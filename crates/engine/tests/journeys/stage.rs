@@ -11,7 +11,7 @@ use domain::{
     task::{Ask, ForgeNews, Resting, Stage as TaskStage, Standing, Task},
 };
 use engine::{Engine, Settings};
-use store::{Place, Store};
+use store::{OpenOptions, Place, Store};
 use tempfile::TempDir;
 use testkit::{ann, bob, clock::AnyClock, ledger::Ledger, people, world::World};
 use tokio::task::JoinHandle;
@@ -25,8 +25,8 @@ pub(crate) struct Stage {
 
 /// An engine that is running; let it stop with [`Running::stop`].
 pub(crate) struct Running {
-    stop: CancellationToken,
-    engine: JoinHandle<()>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) engine: JoinHandle<()>,
 }
 
 impl Stage {
@@ -35,9 +35,20 @@ impl Stage {
     }
 
     pub(crate) async fn with(clock: AnyClock, settings: Settings) -> Self {
+        Self::on(None, OpenOptions::DEFAULT, clock, settings).await
+    }
+
+    /// The same on the database at `url`, or on SQLite.
+    pub(crate) async fn on(
+        url: Option<String>,
+        options: OpenOptions,
+        clock: AnyClock,
+        settings: Settings,
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let place = Place::new(directory.path().join("data"));
-        let store = Arc::new(store::open(&place.sqlite_url(), &place).await.unwrap());
+        let url = url.unwrap_or_else(|| place.sqlite_url());
+        let store = Arc::new(store::open_with(&url, &place, options).await.unwrap());
         let ledger = Ledger::open(directory.path().join("outside")).unwrap();
         let world = Arc::new(World::new(ledger.clone(), clock));
         Self { engine: Engine::new(store, world, settings), ledger, directory }
