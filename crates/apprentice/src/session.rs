@@ -90,7 +90,7 @@ impl Session {
         let Some((reported, count)) = self.seen else { return overhead + guessed(&self.context) };
         let (old, new) = self.context.split_at_checked(count).unwrap_or((&self.context, &[]));
         let guess = overhead + guessed(old);
-        reported.clamp(guess / 2, guess.saturating_mul(2)) + guessed(new)
+        reported.clamp(guess * 2 / 3, guess.saturating_mul(2)) + guessed(new)
     }
 
     /// Gives each call an id that is unique in the session: the provider's, if it can be one.

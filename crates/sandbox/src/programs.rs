@@ -39,3 +39,25 @@ fn sealed(name: &str, program: &[u8]) -> std::io::Result<OwnedFd> {
     fcntl_add_seals(&file, seals)?;
     Ok(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write as _, os::unix::fs::PermissionsExt as _, process::Command};
+
+    use super::*;
+
+    #[test]
+    fn the_built_in_agent_runs_without_any_library_and_is_small() {
+        assert!(agent_program().len() < 3 << 20, "{} bytes", agent_program().len());
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lamp-agent");
+        let mut file = std::fs::File::create(&path).unwrap();
+        file.write_all(agent_program()).unwrap();
+        file.set_permissions(std::fs::Permissions::from_mode(0o755)).unwrap();
+        drop(file);
+        // An interpreter would be needed for shared libraries; none is named.
+        assert!(!agent_program().windows(8).any(|part| part == b"ld-linux"));
+        let told = Command::new(&path).arg("--version").env_clear().output().unwrap();
+        assert!(String::from_utf8_lossy(&told.stdout).starts_with("lamp-agent "), "{told:?}");
+    }
+}

@@ -32,10 +32,11 @@ impl Question {
         Ok(self)
     }
 
-    /// The block that the platform looks for. The JSON is one line, so nothing in it can close the block.
+    /// The block that the platform looks for. The JSON is one line, so nothing in it can close the block; and it begins a line, whatever was
+    /// said before.
     pub fn block(&self) -> String {
         let answer = json!({ "question": { "text": self.question, "choices": self.choices } });
-        format!("```lamp-answer\n{answer}\n```\n")
+        format!("\n```lamp-answer\n{answer}\n```\n")
     }
 }
 
@@ -47,8 +48,8 @@ mod tests {
     fn a_question_cannot_close_its_block() {
         let question = Question { question: "a\n```\nb".to_owned(), choices: vec![] }.block();
         let lines: Vec<&str> = question.lines().collect();
-        assert_eq!(lines.len(), 3, "{question}");
-        let value: serde_json::Value = serde_json::from_str(lines[1]).unwrap();
+        assert_eq!(lines.len(), 4, "{question}");
+        let value: serde_json::Value = serde_json::from_str(lines[2]).unwrap();
         assert_eq!(value["question"]["text"], "a\n```\nb");
         assert_eq!(value["question"]["choices"], json!([]));
     }

@@ -44,8 +44,8 @@ const MOST_LEFT: usize = 1 << 20;
 const DYING: Duration = Duration::from_millis(500);
 
 /// What is ours, and nothing that a command needs.
-const HIDDEN: [&str; 4] =
-    ["LAMP_MODEL_KEY", "LAMP_MODEL_URL", "LAMP_MODEL_FORMAT", "LAMP_AGENT_HOME"];
+const HIDDEN: [&str; 5] =
+    ["LAMP_MODEL_KEY", "LAMP_MODEL_URL", "LAMP_MODEL_FORMAT", "LAMP_MODEL", "LAMP_AGENT_HOME"];
 
 /// What is new below us while a command runs is the command's, so there is one at a time.
 static TURN: Mutex<()> = Mutex::new(());
