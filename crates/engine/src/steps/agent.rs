@@ -66,7 +66,8 @@ pub(super) async fn run<H: Hands>(
         () = pass_on_words(scene, words) => Err(AgentError::Busy {
             reason: "the store cannot tell what people say".to_owned(),
         }),
-        reason = recording.watch(scene.engine) => Err(AgentError::Busy { reason }),
+        // The database was away for long enough.
+        reason = recording.watch(scene.engine) => return Err(Trouble::Busy(reason)),
     };
     // What was said is kept before what came of it.
     let kept = recording.finish(scene.engine, ending(&outcome)).await;

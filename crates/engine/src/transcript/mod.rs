@@ -8,7 +8,7 @@
 //! until then is kept too: [`Recording`] leaves it with the step's [`Unfinished`], and the driver writes it.
 //!
 //! **Invariants:** no text is kept that was not cleaned. What an attempt tells ends with exactly one `Finished`, unless this process
-//! ended before it could be written.
+//! ended, or the database was away, before it could be written.
 
 mod clean;
 mod recorder;

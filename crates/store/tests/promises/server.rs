@@ -2,10 +2,10 @@
 
 use std::{path::Path, time::Duration};
 
-use domain::id::TaskId;
+use domain::{id::TaskId, transcript::AgentEvent};
 use futures::future::join_all;
 use sqlx::{Connection as _, Executor as _, PgConnection};
-use store::{Change, Heard, OpenError, OpenOptions, Place, Store, StoreError};
+use store::{Change, Growth, Heard, OpenError, OpenOptions, Place, Store, StoreError};
 use testkit::postgres::Postgres;
 use tokio::{
     net::{UnixListener, UnixStream},
@@ -17,6 +17,7 @@ use crate::{
     changes::next,
     home::Home,
     life::{Life, ROOM, at, beginning, id, request, requested},
+    transcript::saying,
 };
 
 fn new_task(number: u128) -> store::Append {
@@ -73,6 +74,7 @@ async fn while_the_server_is_down_calls_say_so_and_then_all_goes_on() {
     let home = Home::postgres(&server, "down").await;
     let store = home.impatient().await;
     let mut ear = store.subscribe();
+    let mut watcher = store.subscribe_to_all();
     Life::begin(&store, 1, 0).await;
     assert_eq!(next(&mut ear).await, Heard::Change(Change { task: id(1), seq: 1 }));
     let door = directory_of(&server).join(SOCKET);
@@ -93,6 +95,14 @@ async fn while_the_server_is_down_calls_say_so_and_then_all_goes_on() {
     assert_eq!(next(&mut ear).await, Heard::Missed);
     let last = Life::begin(&store, 4, 0).await;
     while next(&mut ear).await != Heard::Change(Change { task: last.id, seq: 1 }) {}
+    // So does one who watches an agent, and reads on from the number that it had.
+    while next(&mut watcher).await != Heard::Missed {}
+    let word = |text: &str| AgentEvent::Message { number: 1, text: text.to_owned() };
+    let words = saying(id(1), 1, 0, vec![word("a"), word("b")]);
+    store.append_transcript(words).await.unwrap();
+    while next(&mut watcher).await != Heard::Transcript(Growth { task: id(1), number: 2 }) {}
+    let rest = store.transcript_after(id(1), 1, 9).await.unwrap();
+    assert_eq!(rest.into_iter().map(|said| said.event).collect::<Vec<_>>(), [word("b")]);
 }
 
 /// The name that PostgreSQL gives to its door.
