@@ -25,6 +25,7 @@
     reason = "a stage for tests: what cannot be built fails the test"
 )]
 
+mod beats;
 mod canaries;
 mod certificates;
 mod house;
@@ -42,6 +43,7 @@ use std::{
 };
 
 use tempfile::TempDir;
+use testkit::model::Model;
 use tokio_util::task::TaskTracker;
 
 use self::{
@@ -172,6 +174,12 @@ impl Internet {
     /// What a host answers, over HTTP and over HTTPS. Other hosts answer `200` with the word `arrived`.
     pub fn site(&self, host: &str, reply: impl Fn(&Request) -> Reply + Send + Sync + 'static) {
         self.sites.set(host, Box::new(reply));
+    }
+
+    /// A scripted model at this host: what it is told to do with a stream, it does on the wire.
+    pub fn model(&self, host: &str, model: &Model) {
+        let model = model.clone();
+        self.site(host, move |request| sites::modelled(&model, request));
     }
 
     /// How a host proves who it is. Others have certificates that are as they should be.

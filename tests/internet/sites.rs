@@ -22,7 +22,10 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tokio_util::task::TaskTracker;
 
+use testkit::model::{Beat, Model};
+
 use super::{
+    beats::{Next, play},
     certificates::{Authority, Certificate},
     seen::{Arrival, Seen, canonical},
 };
@@ -75,6 +78,8 @@ pub enum Reply {
     Bytes(Vec<u8>),
     /// Says this, and then the second again and again, without end.
     Endless(Vec<u8>, Vec<u8>),
+    /// Plays this, beat by beat: what a scripted model answers.
+    Beats(Vec<Beat>),
     /// Never says anything.
     Silence,
     /// Closes the connection.
@@ -104,6 +109,16 @@ pub fn text(status: u16, kind: &str, body: impl AsRef<[u8]>) -> Reply {
         "HTTP/1.1 {status} Toy\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
     );
     Reply::Bytes([head.as_bytes(), body].concat())
+}
+
+/// What a scripted model answers.
+pub(super) fn modelled(model: &Model, request: &Request) -> Reply {
+    Reply::Beats(model.answer(&testkit::model::Request {
+        method: request.method.clone(),
+        target: request.target.clone(),
+        headers: request.headers.clone(),
+        body: request.body.clone(),
+    }))
 }
 
 type Handler = Box<dyn Fn(&Request) -> Reply + Send + Sync>;
@@ -227,6 +242,11 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
                     stream.flush().await?;
                 }
             }
+            Reply::Beats(beats) => match play(&mut stream, beats).await? {
+                Next::Request if !closes => {}
+                Next::Request => return stream.shutdown().await,
+                Next::Nothing => return Ok(()),
+            },
             Reply::Silence => return std::future::pending().await,
             Reply::Hangup => return Ok(()),
         }

@@ -21,6 +21,13 @@ impl Tool {
         known.or_else(|| self.properties().is_none().then(|| names.first()).flatten()).copied()
     }
 
+    /// Whether it edits, and makes a new file where it is not told what to replace.
+    fn creates(&self) -> bool {
+        let required = self.schema.get("required").and_then(Value::as_array);
+        let needs_old = required.is_some_and(|all| all.iter().any(|name| name == "old"));
+        self.property("old").is_some() && self.property("new").is_some() && !needs_old
+    }
+
     /// A call with these arguments, without those that it does not know, and with those that it requires.
     fn called(&self, mut arguments: Map<String, Value>) -> Call {
         if let Some(known) = self.properties() {
@@ -66,6 +73,11 @@ impl Toolbox<'_> {
             // One tool for everything, and a word that says which.
             let word = if tool.name.contains("developer") { "write" } else { "create" };
             arguments.insert("command".to_owned(), word.into());
+            return Some(tool.called(arguments));
+        }
+        if let Some(tool) = self.find(names::EDIT).filter(|tool| tool.creates()) {
+            let mut arguments = self.place(tool, path);
+            arguments.insert("new".to_owned(), Value::String(text));
             return Some(tool.called(arguments));
         }
         if let Some(tool) = self.find(names::PATCH) {

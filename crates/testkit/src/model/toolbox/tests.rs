@@ -141,6 +141,36 @@ fn pi_edits_in_lists_and_gemini_replaces() {
 }
 
 #[test]
+fn an_editor_that_creates_files_writes_them_and_short_lists_fit() {
+    let text = json!({ "type": "string" });
+    let step = object(&["text", "status"], &json!({ "text": text, "status": text }));
+    let tools = vec![
+        tool("shell", &object(&["command"], &json!({ "command": text, "timeout_seconds": {} }))),
+        tool("read", &object(&["path"], &json!({ "path": text, "from": {}, "lines": {} }))),
+        tool("edit", &object(&["path", "new"], &json!({ "path": text, "old": text, "new": text }))),
+        tool("plan", &object(&["steps"], &json!({ "steps": { "type": "array", "items": step } }))),
+        tool(
+            "ask",
+            &object(
+                &["question"],
+                &json!({ "question": text, "choices": { "type": "array", "items": text } }),
+            ),
+        ),
+    ];
+    let asked = conversation("", tools);
+    insta::assert_snapshot!(calls(&asked, SCRIPT), @r#"
+    edit {"new":"one\ntwo\n","path":"a/b.txt"}
+    edit {"new":"y","old":"x","path":"a.py"}
+    read {"path":"a.py"}
+    shell {"command":"ls -l"}
+    plan {"steps":[{"status":"in_progress","text":"A"},{"status":"pending","text":"B"}]}
+    ask {"choices":["red","blue"],"question":"Which?"}
+    odd {"x":1}
+    odd {x
+    "#);
+}
+
+#[test]
 fn a_patch_is_written_where_no_tool_writes() {
     let patch = Tool { name: "apply_patch".into(), input: Input::Free, ..Tool::default() };
     let asked = conversation("", vec![patch]);

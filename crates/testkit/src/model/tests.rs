@@ -1,1 +1,0 @@
-//! Requests in, answers out: every language, every fault, and what is remembered.
