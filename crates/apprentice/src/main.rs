@@ -35,6 +35,10 @@ fn serve() -> ExitCode {
     if let Err(error) = tools::processes::adopt_orphans() {
         complain(&format!("orphans cannot be adopted: {error}"));
     }
+    // What a command could read of us is our environment, with the token of this run.
+    if let Err(error) = tools::processes::hide() {
+        complain(&format!("commands can look at this program: {error}"));
+    }
     let ended = acp::serve(settings, BufReader::new(std::io::stdin()), std::io::stdout());
     tools::processes::end_all();
     match ended {

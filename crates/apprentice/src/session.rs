@@ -111,10 +111,20 @@ impl Session {
                 && call.id.bytes().all(is_id)
                 && !taken.contains(&call.id);
             if !is_good {
-                // Nine letters and digits, because one provider takes no others.
-                call.id = format!("call{:05}", self.calls);
+                call.id = self.own_id(&taken);
             }
             taken.push(call.id.clone());
+        }
+    }
+
+    /// Nine letters and digits, because one provider takes no others.
+    fn own_id(&mut self, taken: &[String]) -> String {
+        loop {
+            let id = format!("call{:05}", self.calls);
+            if !taken.contains(&id) {
+                return id;
+            }
+            self.calls += 1;
         }
     }
 }

@@ -19,6 +19,8 @@ const WHOLE: Duration = Duration::from_mins(30);
 const LOOK: Duration = Duration::from_millis(100);
 const LARGEST_HEAD: usize = 64 << 10;
 const MOST_HEADERS: usize = 100;
+/// How many answers may only say that the answer is to come.
+const MOST_BEFORE: usize = 5;
 const LARGEST_BODY: usize = 32 << 20;
 /// Of a body that only tells an error.
 const LARGEST_REST: usize = 256 << 10;
@@ -84,6 +86,7 @@ pub(super) fn send(
 
 impl Response {
     fn read(mut wire: Wire, stop: &Stop) -> Result<Self, AskError> {
+        let mut before = 0;
         loop {
             let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
             let mut response = httparse::Response::new(&mut headers);
@@ -97,6 +100,10 @@ impl Response {
             };
             let status = response.code.unwrap_or(0);
             if (100..200).contains(&status) {
+                before += 1;
+                if before > MOST_BEFORE {
+                    return Err(Failure::bad_answer("it does not begin").into());
+                }
                 wire.buffer.drain(..length);
                 continue;
             }
@@ -235,6 +242,9 @@ impl Wire {
         let last = Instant::now();
         loop {
             stop.check()?;
+            if self.begun.elapsed() > WHOLE {
+                return Err(Failure::unreachable("the answer does not end").into());
+            }
             match self.stream.read(&mut bytes) {
                 Ok(0) => return Ok(None),
                 Ok(length) => {
@@ -263,9 +273,6 @@ impl Wire {
 
     /// At most `most` bytes, at least one; none when the other end is closed.
     fn take(&mut self, most: usize, stop: &Stop) -> Result<Option<Vec<u8>>, AskError> {
-        if self.begun.elapsed() > WHOLE {
-            return Err(Failure::unreachable("the answer does not end").into());
-        }
         if self.buffer.is_empty() && self.fill(stop)?.is_none() {
             return Ok(None);
         }

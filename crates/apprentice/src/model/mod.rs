@@ -28,6 +28,10 @@ mod http;
 mod openai;
 mod patience;
 
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;
+
 use std::sync::Arc;
 
 use serde_json::Value;

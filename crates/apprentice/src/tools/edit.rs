@@ -124,6 +124,8 @@ fn write(path: &Path, text: &str, permissions: Option<Permissions>) -> std::io::
         beside.push(name);
     }
     let beside = directory.join(beside);
+    // One that an earlier life left.
+    let _gone = std::fs::remove_file(&beside);
     let made = OpenOptions::new().write(true).create_new(true).open(&beside);
     let written = made.and_then(|mut file| {
         file.write_all(text.as_bytes())?;

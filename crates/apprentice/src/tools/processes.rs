@@ -9,8 +9,8 @@ use std::{
 };
 
 use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, set_child_subreaper,
-    waitpid,
+    DumpableBehavior, Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group,
+    set_child_subreaper, set_dumpable_behavior, waitpid,
 };
 
 use crate::stop::Stop;
@@ -29,6 +29,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// From now on, who loses its parent below us becomes our child.
 pub fn adopt_orphans() -> std::io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// From now on, other processes of our user cannot look into us.
+pub fn hide() -> std::io::Result<()> {
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
 /// Everything below us.

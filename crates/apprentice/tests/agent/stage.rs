@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead as _, BufReader, Write as _},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::mpsc,
@@ -16,6 +17,8 @@ use crate::model::{Language, Model, Play};
 
 /// Longer than anything here takes, on any machine.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+const NOBODY: u32 = 65534;
 
 /// A tree, a home, and the variables for an agent.
 pub(crate) struct Stage {
@@ -69,7 +72,24 @@ impl Stage {
     }
 
     pub(crate) fn start(&self) -> Agent {
-        Agent::start(&self.variables)
+        Agent::start(Command::new(env!("CARGO_BIN_EXE_lamp-agent")), &self.variables)
+    }
+
+    /// As a user who is not root, with a copy that such a user can reach.
+    pub(crate) fn begin_as_nobody(&self) -> Agent {
+        let copy = self.directory.path().join("lamp-agent");
+        std::fs::copy(env!("CARGO_BIN_EXE_lamp-agent"), &copy).unwrap();
+        let mut command = Command::new(&copy);
+        if rustix::process::getuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+            for path in [self.directory.path(), &self.tree()] {
+                std::os::unix::fs::chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+        }
+        let mut agent = Agent::start(command, &self.variables);
+        agent.introduce();
+        agent.new_session(&self.tree());
+        agent
     }
 
     /// An agent with a session.
@@ -98,8 +118,8 @@ pub(crate) struct Turn {
 }
 
 impl Agent {
-    fn start(variables: &BTreeMap<String, String>) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_lamp-agent"))
+    fn start(mut command: Command, variables: &BTreeMap<String, String>) -> Self {
+        let mut process = command
             .env_clear()
             .envs(variables)
             .stdin(Stdio::piped())

@@ -303,6 +303,20 @@ fn commands_do_not_see_the_key_but_the_rest_of_the_environment() {
 }
 
 #[test]
+fn commands_cannot_read_the_key_from_the_agent_itself() {
+    let look = "id -u; tr '\\0' ' ' < /proc/$PPID/environ";
+    let read = json!({ "path": "/proc/self/environ" });
+    let stage = Stage::new(vec![shell(look), call("read", read), text("Done.")]);
+    let turn = stage.begin_as_nobody().prompt("Look.");
+    let results = turn.results();
+    assert!(!results[0].1.contains("\n0\n"), "this shows something only as an ordinary user");
+    for (_, told) in &results {
+        assert!(!told.contains("token-of-this-run"), "{told}");
+        assert!(told.to_lowercase().contains("permission denied"), "{told}");
+    }
+}
+
+#[test]
 fn wrong_settings_are_told_to_whoever_asks_first() {
     let stage = Stage::new(vec![text("never")]).with("LAMP_MODE", "yolo");
     let mut agent = stage.start();
