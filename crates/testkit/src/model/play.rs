@@ -119,6 +119,10 @@ impl Repertoire {
             return Ok(Played::Aside(NOTHING.to_owned()));
         };
         let toolbox = Toolbox::new(asked, self.directory.as_deref());
+        // The same prompt at another model, or from a program that works elsewhere, is another playing. Nothing finer will do: a program
+        // that tries again may say everything else a little differently.
+        let directory = toolbox.directory().unwrap_or_default();
+        let key = digest(&[key.as_bytes(), asked.model.as_bytes(), b" ", directory.as_bytes()]);
         let mut steps = Vec::new();
         self.unfold(&script, &mut steps, DEEPEST)?;
         // What a program has no tool for is left out, so that one script fits all of them.

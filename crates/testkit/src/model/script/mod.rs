@@ -37,6 +37,9 @@
 //! | `giant MIB`, `endless` | has so much text before its own; has text without end |
 //! | `length` | ends because it is too long |
 //!
+//! What happens N times is counted for each prompt, model and directory: two tests that send the same from the same place to one server share the
+//! count, unless they say a word of their own.
+//!
 //! And `toolless`, anywhere, makes a script play also for requests that declare no tools. Those are titles and summaries otherwise,
 //! and get a short text.
 //!

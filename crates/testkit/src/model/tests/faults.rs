@@ -41,6 +41,20 @@ fn an_error_happens_so_often_and_then_no_more() {
 }
 
 #[test]
+fn programs_that_work_in_two_places_count_their_faults_apart() {
+    let model = Model::new();
+    let at = |directory: &str| {
+        let script = "play: error 500 1 ;; play: text well ;;";
+        let mut asked = request(Wire::Anthropic, How::Whole, &[Line::User(script)]);
+        let told = format!("Working directory: {directory} .");
+        asked.body =
+            String::from_utf8(asked.body).unwrap().replace("You are a test.", &told).into();
+        body(&model.answer(&asked)).0
+    };
+    assert_eq!([at("/a"), at("/b"), at("/a"), at("/b")], [500, 500, 200, 200]);
+}
+
+#[test]
 fn an_error_without_a_number_never_ends() {
     let model = Model::new();
     for _ in 0..50 {

@@ -133,6 +133,11 @@ impl<'a> Toolbox<'a> {
         }
     }
 
+    /// Where the program works.
+    pub(super) fn directory(&self) -> Option<&str> {
+        self.directory.as_deref()
+    }
+
     fn find(&self, names: &[&str]) -> Option<&'a Tool> {
         let is_called = |tool: &Tool, name: &str| {
             tool.name == name
