@@ -17,6 +17,10 @@ pub trait Cleaner: Send {
     /// Takes a part, and gives what is certain: what may be the beginning of a value is held back.
     fn feed(&mut self, part: &str) -> String;
 
+    /// Nothing has come for a while, and somebody watches: gives a beginning that is too short to tell anything. If the rest of
+    /// the value comes, that is removed.
+    fn release(&mut self) -> String;
+
     /// The rest. Nothing is fed afterwards.
     fn finish(&mut self) -> String;
 }
@@ -38,6 +42,10 @@ impl Redactor for NoSecrets {
 impl Cleaner for NoSecrets {
     fn feed(&mut self, part: &str) -> String {
         part.to_owned()
+    }
+
+    fn release(&mut self) -> String {
+        String::new()
     }
 
     fn finish(&mut self) -> String {

@@ -1,7 +1,8 @@
 //! Texts of agents without values of secrets.
 //!
 //! Messages, thoughts and briefings come in parts, and a value may begin in one part and end in the next. So each of them
-//! is cleaned as one text: what may be the beginning of a value waits until more of the text has come, or another begins.
+//! is cleaned as one text: what may be the beginning of a value waits until more of the text has come, or another begins. A
+//! briefing is told in one go, so everything else ends it; between two parts of a message anything may happen.
 
 use std::sync::Arc;
 
@@ -52,6 +53,26 @@ impl Clean {
 
     /// What is certain after `event`. Cleaned before it is shortened: half of a value would not be known for one.
     pub(super) fn feed(&mut self, event: AgentEvent) -> Vec<AgentEvent> {
+        let mut events = match &event {
+            AgentEvent::Briefed { .. } => Vec::new(),
+            AgentEvent::Started { .. }
+            | AgentEvent::Message { .. }
+            | AgentEvent::Thought { .. }
+            | AgentEvent::ToolCall(_)
+            | AgentEvent::FileChanged { .. }
+            | AgentEvent::Todo { .. }
+            | AgentEvent::Permission { .. }
+            | AgentEvent::Question { .. }
+            | AgentEvent::Heard { .. }
+            | AgentEvent::Usage(_)
+            | AgentEvent::Trouble { .. }
+            | AgentEvent::Finished { .. } => self.close_if(|open| open.kind == Growing::Briefed),
+        };
+        events.extend(self.cleaned(event));
+        events
+    }
+
+    fn cleaned(&mut self, event: AgentEvent) -> Vec<AgentEvent> {
         match event {
             AgentEvent::Briefed { part, text } => self.grow(Growing::Briefed, part, &text),
             AgentEvent::Message { number, text } => self.grow(Growing::Message, number, &text),
@@ -84,14 +105,30 @@ impl Clean {
         open.into_iter().flat_map(close).collect()
     }
 
-    fn grow(&mut self, kind: Growing, number: u32, text: &str) -> Vec<AgentEvent> {
-        let mut events = Vec::new();
-        let another = |open: &Open| open.kind == kind && open.number != number;
-        if let Some(index) = self.open.iter().position(another) {
-            events.extend(close(self.open.remove(index)));
+    /// What is held back and too short to tell anything, for those who watch.
+    pub(super) fn release(&mut self) -> Vec<AgentEvent> {
+        let release = |open: &mut Open| in_parts(open.kind, open.number, &open.cleaner.release());
+        self.open.iter_mut().flat_map(release).collect()
+    }
+
+    /// The rest of a text of which no more will come.
+    fn close_if(&mut self, over: impl Fn(&Open) -> bool) -> Vec<AgentEvent> {
+        match self.open.iter().position(over) {
+            Some(index) => close(self.open.remove(index)),
+            None => Vec::new(),
         }
+    }
+
+    fn grow(&mut self, kind: Growing, number: u32, text: &str) -> Vec<AgentEvent> {
+        let mut events = match kind {
+            Growing::Briefed => Vec::new(),
+            Growing::Message | Growing::Thought => {
+                self.close_if(|open| open.kind == kind && open.number != number)
+            }
+        };
         let known = self.open.iter_mut().find(|open| open.kind == kind);
         let clean = if let Some(open) = known {
+            open.number = number;
             open.cleaner.feed(text)
         } else {
             let mut cleaner = self.redactor.parts();

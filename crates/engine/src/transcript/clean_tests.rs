@@ -33,6 +33,10 @@ impl Cleaner for InParts {
         text(self.0.feed(part.as_bytes()))
     }
 
+    fn release(&mut self) -> String {
+        text(self.0.release())
+    }
+
     fn finish(&mut self) -> String {
         text(self.0.finish())
     }
@@ -93,6 +97,33 @@ fn the_end_of_a_message_is_not_lost_when_the_next_begins() {
     let kept = kept(events);
     let told = [message(1, "it is "), message(1, "s3cr3t"), message(2, "really"), message(3, "s3")];
     assert_eq!(kept, told, "and stands before it");
+}
+
+/// A briefing's parts may be numbered one after the other, or all alike.
+#[test]
+fn a_value_in_two_parts_of_a_briefing_is_removed_and_nothing_of_it_comes_late() {
+    let briefed = |part, text: &str| AgentEvent::Briefed { part, text: text.to_owned() };
+    let (first, second) = VALUE.split_at(9);
+    for next in [1, 2] {
+        let start = message(1, "hello");
+        let events = vec![briefed(1, first), briefed(next, second), briefed(next, " s"), start];
+        let told =
+            [briefed(next, MARK), briefed(next, " "), briefed(next, "s"), message(1, "hello")];
+        assert_eq!(kept(events), told);
+    }
+}
+
+#[test]
+fn a_watcher_sees_the_end_of_a_message_and_still_no_value() {
+    let mut clean = Clean::new(known());
+    assert_eq!(clean.feed(message(1, "run the tests")), [message(1, "run the test")]);
+    assert_eq!(clean.release(), [message(1, "s")]);
+    assert_eq!(clean.release(), []);
+    let mut told: Vec<AgentEvent> = clean.feed(message(1, &VALUE[1..]));
+    told.extend(clean.finish());
+    assert_eq!(whole(&told, 1), MARK, "the rest of it");
+    assert_eq!(clean.feed(message(2, &VALUE[..9])), []);
+    assert_eq!(clean.release(), [], "that would tell something");
 }
 
 #[test]

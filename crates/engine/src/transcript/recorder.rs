@@ -38,6 +38,8 @@ pub(crate) struct Recorder {
     /// What it has not taken yet, for certain.
     batch: Vec<(Timestamp, AgentEvent)>,
     bytes: usize,
+    /// When the first event came that is not written yet, or is held back.
+    since: Option<Timestamp>,
     end: End,
 }
 
@@ -63,6 +65,7 @@ impl Recorder {
             kept: 0,
             batch: Vec::new(),
             bytes: 0,
+            since: None,
             end: End::Open,
         }
     }
@@ -70,7 +73,7 @@ impl Recorder {
     /// Keeps what the agent tells, for as long as it runs. Returns only when that does not work, with the reason.
     pub(crate) async fn watch<H: Hands>(&mut self, engine: &Engine<H>) -> String {
         loop {
-            let event = match self.batch.first().map(|(since, _)| *since + WAIT) {
+            let event = match self.since.map(|since| since + WAIT) {
                 None => Heard::Event(self.told.recv().await),
                 Some(due) => tokio::select! {
                     event = self.told.recv() => Heard::Event(event),
@@ -82,7 +85,11 @@ impl Recorder {
                     self.take(event, engine.now());
                     if self.is_ready() { self.write_patiently(engine).await } else { Ok(()) }
                 }
-                Heard::Nothing => self.write_patiently(engine).await,
+                Heard::Nothing => {
+                    let released = self.clean.release();
+                    self.add(released, engine.now());
+                    self.write_patiently(engine).await
+                }
                 // It closes its end just before it returns; the outcome is what counts.
                 Heard::Event(None) => match self.write_patiently(engine).await {
                     Ok(()) => std::future::pending().await,
@@ -138,10 +145,14 @@ impl Recorder {
         if matches!(event, AgentEvent::Finished { .. }) {
             self.end = End::Told;
         }
-        for event in self.clean.feed(event) {
-            self.bytes = self.bytes.saturating_add(weight(&event));
-            self.batch.push((at, event));
-        }
+        self.since.get_or_insert(at);
+        let events = self.clean.feed(event);
+        self.add(events, at);
+    }
+
+    fn add(&mut self, events: Vec<AgentEvent>, at: Timestamp) {
+        self.bytes = self.bytes.saturating_add(events.iter().map(weight).sum());
+        self.batch.extend(events.into_iter().map(|event| (at, event)));
     }
 
     const fn is_ready(&self) -> bool {
@@ -169,6 +180,7 @@ impl Recorder {
     /// Writes the batch. Whoever is stopped in the middle of it, or gets no answer, does it again: the store counts.
     async fn write<H: Hands>(&mut self, engine: &Engine<H>) -> Result<(), StoreError> {
         if self.batch.is_empty() {
+            self.since = None;
             return Ok(());
         }
         let saying = Saying {
@@ -182,6 +194,7 @@ impl Recorder {
         self.kept = self.kept.saturating_add(self.batch.len() as u64);
         self.batch.clear();
         self.bytes = 0;
+        self.since = None;
         Ok(())
     }
 }

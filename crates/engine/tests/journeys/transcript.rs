@@ -278,6 +278,10 @@ impl Cleaner for InParts {
         String::from_utf8(self.0.feed(part.as_bytes())).unwrap()
     }
 
+    fn release(&mut self) -> String {
+        String::from_utf8(self.0.release()).unwrap()
+    }
+
     fn finish(&mut self) -> String {
         String::from_utf8(self.0.finish()).unwrap()
     }

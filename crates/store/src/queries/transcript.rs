@@ -56,15 +56,17 @@ pub(crate) async fn briefing(
     let parts = rows.iter().map(said).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = parts.first() else { return Ok(None) };
     let (run, attempt, at) = (first.run, first.attempt, first.at);
-    let mut texts: Vec<(u32, String)> = Vec::new();
+    // The parts of one text follow one another; something was said before the next.
+    let mut texts: Vec<String> = Vec::new();
+    let mut last = 0;
     for told in parts {
-        let AgentEvent::Briefed { part, text } = told.event else { continue };
-        match texts.iter_mut().find(|(known, _)| *known == part) {
-            Some((_, whole)) => whole.push_str(&text),
-            None => texts.push((part, text)),
+        let AgentEvent::Briefed { text, .. } = told.event else { continue };
+        match texts.last_mut().filter(|_| told.number == last + 1) {
+            Some(whole) => whole.push_str(&text),
+            None => texts.push(text),
         }
+        last = told.number;
     }
-    let texts = texts.into_iter().map(|(_, text)| text).collect();
     Ok(Some(Briefing { run, attempt, at, texts }))
 }
 

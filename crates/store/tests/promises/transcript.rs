@@ -156,13 +156,18 @@ async fn the_same_call_again_adds_nothing(home: Home) {
     let task = Life::begin(store, 1, 0).await.id;
     let words = |range: std::ops::Range<u32>| range.map(|n| message(n, "x")).collect::<Vec<_>>();
     let first = saying(task, 1, 0, words(0..300));
-    assert_eq!(store.append_transcript(first.clone()).await.unwrap(), 300);
     let mut ear = store.subscribe_to_all();
+    assert_eq!(store.append_transcript(first.clone()).await.unwrap(), 300);
     assert_eq!(store.append_transcript(first).await.unwrap(), 300, "an answer got lost");
     // Half of it is known, half is new.
     assert_eq!(store.append_transcript(saying(task, 1, 295, words(295..310))).await.unwrap(), 310);
-    let heard = Heard::Transcript(Growth { task, number: 310 });
-    assert_eq!(next(&mut ear).await, heard, "nothing was told of what added nothing");
+    let mut heard = Vec::new();
+    while heard.last() != Some(&310) {
+        if let Heard::Transcript(growth) = next(&mut ear).await {
+            heard.push(growth.number);
+        }
+    }
+    assert_eq!(heard, [256, 300, 310], "nothing was told of what added nothing");
     let said = all(store, task).await;
     assert_eq!(events(&said), words(0..310));
     assert!(is_gapless(&said));
@@ -331,7 +336,7 @@ async fn the_briefing_is_that_of_the_newest_attempt(home: Home) {
     let briefed = |part, text: &str| AgentEvent::Briefed { part, text: text.to_owned() };
     store.append_transcript(saying(task, 1, 0, vec![briefed(1, "fix")])).await.unwrap();
     // The server died before the agent said anything; the same run is told the same again.
-    let again = vec![briefed(1, "fix "), briefed(1, "it"), message(1, "hm"), briefed(2, "as JSON")];
+    let again = vec![briefed(1, "fix "), briefed(2, "it"), message(1, "hm"), briefed(1, "as JSON")];
     store.append_transcript(saying(task, 2, 0, again)).await.unwrap();
     let mut words = saying(task, 3, 0, vec![message(1, "a program without a briefing")]);
     words.run = 9;
