@@ -46,11 +46,15 @@ impl Updates {
         self.text("user_message_chunk", text);
     }
 
+    /// All pieces of one text have one id, and no other text has it.
     fn text(&self, kind: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let id = format!("msg_{}", self.outlet.next_message());
         for piece in cut::pieces(text, PIECE) {
-            self.tell(
-                &json!({ "sessionUpdate": kind, "content": { "type": "text", "text": piece } }),
-            );
+            let content = json!({ "type": "text", "text": piece });
+            self.tell(&json!({ "sessionUpdate": kind, "messageId": id, "content": content }));
         }
     }
 

@@ -6,7 +6,7 @@ use std::{
     io::{BufRead, Read as _, Write},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -114,6 +114,7 @@ fn understood(line: &[u8]) -> Incoming {
 pub struct Outlet {
     to: Mutex<Box<dyn Write + Send>>,
     is_broken: AtomicBool,
+    messages: AtomicU64,
 }
 
 impl std::fmt::Debug for Outlet {
@@ -124,12 +125,21 @@ impl std::fmt::Debug for Outlet {
 
 impl Outlet {
     pub fn new(to: impl Write + Send + 'static) -> Self {
-        Self { to: Mutex::new(Box::new(to)), is_broken: AtomicBool::new(false) }
+        Self {
+            to: Mutex::new(Box::new(to)),
+            is_broken: AtomicBool::new(false),
+            messages: AtomicU64::new(0),
+        }
     }
 
     /// Nobody reads any more.
     pub fn is_broken(&self) -> bool {
         self.is_broken.load(Ordering::Relaxed)
+    }
+
+    /// A number for a message that is told in pieces; no other has it.
+    pub(super) fn next_message(&self) -> u64 {
+        self.messages.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(super) fn notify(&self, method: &str, parameters: &Value) {

@@ -38,7 +38,11 @@ const MOST_HITS: usize = 200;
 const DEEPEST: usize = 64;
 const LONGEST_LINE: usize = 300;
 /// Of a longer line only the begin is looked at.
-const SEARCHED_OF_A_LINE: usize = 20_000;
+const SEARCHED_OF_A_LINE: usize = 4000;
+/// After this many bytes it is looked whether it is still wanted.
+const AT_ONCE: usize = 16 << 10;
+/// In bytes, as the library counts them. The time for a line grows with it.
+const LARGEST_EXPRESSION: usize = 64 << 10;
 const TIME: Duration = Duration::from_secs(20);
 
 pub(super) fn run(wish: &Wish, root: &Path, most: usize, stop: &Stop) -> Result<Outcome, Stopped> {
@@ -88,7 +92,8 @@ impl Pattern {
         if wish.plain {
             return Ok(Self::Plain(wish.pattern.clone()));
         }
-        let regular = RegexBuilder::new(&wish.pattern).size_limit(1 << 20).nest_limit(50).build();
+        let regular =
+            RegexBuilder::new(&wish.pattern).size_limit(LARGEST_EXPRESSION).nest_limit(50).build();
         regular.map(Self::Regular).map_err(|error| {
             let error = cut::line(&error.to_string(), 300);
             format!("the pattern is no regular expression: {error}; set `plain` for plain text")
@@ -170,8 +175,11 @@ impl Search<'_> {
         let text = String::from_utf8_lossy(&bytes);
         let shown = path.strip_prefix(self.root).unwrap_or(path);
         let shown = cut::line(shown.to_string_lossy().trim_start_matches("./"), 300);
+        let mut looked_at = 0;
         for (at, line) in text.lines().enumerate() {
-            if at % 1000 == 999 {
+            looked_at += line.len().min(SEARCHED_OF_A_LINE) + 1;
+            if looked_at > AT_ONCE {
+                looked_at = 0;
                 self.go_on()?;
             }
             let begin = cut::pieces(line, SEARCHED_OF_A_LINE).next().unwrap_or("");
@@ -266,6 +274,26 @@ mod tests {
         let outcome = search(home.path(), "hit", |_| {});
         assert_eq!(outcome.text.lines().count(), MOST_HITS + 1);
         assert!(outcome.text.ends_with("[there is more; search for something narrower]"));
+    }
+
+    #[test]
+    fn a_stop_ends_the_slowest_search_soon() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("a"), format!("{}\n", "a".repeat(4000)).repeat(400))
+            .unwrap();
+        // As slow as an expression of this size can be: all of its states live at every place.
+        let pattern = format!("(?:{})b", "a?".repeat(600));
+        let wish = Wish { pattern, plain: false, path: None, ending: None };
+        let stop = Stop::default();
+        std::thread::scope(|scope| {
+            let searching = scope.spawn(|| run(&wish, home.path(), 1000, &stop));
+            stop.wait(Duration::from_millis(200)).unwrap();
+            stop.stop();
+            let stopped = Instant::now();
+            let found = searching.join().unwrap();
+            assert!(stopped.elapsed() < Duration::from_secs(5), "{:?}", stopped.elapsed());
+            assert_eq!(found, Err(Stopped), "it was not slow");
+        });
     }
 
     #[test]

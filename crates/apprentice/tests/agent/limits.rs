@@ -188,3 +188,18 @@ fn a_prompt_that_does_not_fit_is_refused_with_the_remedy() {
     assert!(turn.failure()["message"].as_str().unwrap().contains("LAMP_CONTEXT_TOKENS"));
     assert!(stage.model.asked().is_empty());
 }
+
+#[test]
+fn a_long_text_is_told_in_pieces_of_one_message() {
+    let long = "ä".repeat(30_000);
+    let say = |text: &str, command: &str| {
+        let calls = vec![("shell".to_owned(), json!({ "command": command }))];
+        Play::Say(Say { text: text.to_owned(), calls, ..Say::default() })
+    };
+    let turn = Stage::new(vec![say(&long, "true"), text("Done.")]).begin().prompt("Talk.");
+    assert_eq!(turn.text(), format!("{long}Done."));
+    let chunks = turn.of("agent_message_chunk");
+    let ids: Vec<&str> = chunks.iter().map(|it| it["messageId"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 5);
+    assert!(ids[..4].iter().all(|id| *id == ids[0]) && ids[4] != ids[0], "{ids:?}");
+}
