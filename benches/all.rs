@@ -11,13 +11,13 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use benches::{
-    Bench, append, egress, lists, machine, replay, report::Report, sandbox, steps, waiting,
+    Bench, append, egress, lists, machine, replay, report::Report, sandbox, steps, waiting, words,
 };
 
 const USAGE: &str = "usage: cargo bench -p benches -- [--check] [--rounds N] [--disk DIRECTORY] \
-                     [append|steps|lists|replay|waiting|sandbox|crowd|egress]";
-const MEASURES: [&str; 8] =
-    ["append", "steps", "lists", "replay", "waiting", "sandbox", "crowd", "egress"];
+                     [append|words|steps|lists|replay|waiting|sandbox|crowd|egress]";
+const MEASURES: [&str; 9] =
+    ["append", "words", "steps", "lists", "replay", "waiting", "sandbox", "crowd", "egress"];
 
 /// What was asked for.
 enum Wanted {
@@ -119,6 +119,9 @@ async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow:
     let is_wanted = |name: &str| only.is_none_or(|only| only == name);
     if is_wanted("append") {
         append::run(&mut bench).await?;
+    }
+    if is_wanted("words") {
+        words::run(&mut bench).await?;
     }
     if is_wanted("steps") {
         steps::run(&mut bench).await?;

@@ -1,7 +1,7 @@
 //! How fast it is, on the machine that asks.
 //!
 //! ```text
-//!  all.rs ──▶ append · steps · lists · replay · waiting · sandbox · egress ──▶ report (a line per figure, PASS or MISS)
+//!  all.rs ──▶ append · words · steps · lists · replay · waiting · sandbox · egress ──▶ report (a line per figure, PASS or MISS)
 //!                  │ beside: alternatives (what one would write instead)
 //!                  └ lives: the events of tasks, made up but whole
 //! ```
@@ -22,6 +22,7 @@ pub mod sandbox;
 pub mod spread;
 pub mod steps;
 pub mod waiting;
+pub mod words;
 
 use std::path::PathBuf;
 
