@@ -1,0 +1,152 @@
+//! What is read of repositories, from well-kept ones to hostile ones.
+
+use contracts::sandbox::SandboxError;
+use domain::id::SandboxId;
+
+use super::{
+    gather::gather_within,
+    inside::{Content, Fake},
+    *,
+};
+
+const ID: SandboxId = SandboxId::from_u128(7);
+
+async fn gathered(fake: &Fake, directories: &[&str]) -> Vec<RepositoryFacts> {
+    gather(fake, ID, &words(directories), "run-1/brief").await.unwrap()
+}
+
+fn says(
+    directory: &str,
+    word: &'static str,
+    said: &[u8],
+) -> ((String, &'static str), (i32, Vec<u8>)) {
+    ((directory.to_owned(), word), (0, said.to_vec()))
+}
+
+fn text(text: &str) -> Content {
+    Content::Bytes(text.as_bytes().to_vec())
+}
+
+#[tokio::test]
+async fn a_repository_tells_its_notes_and_its_latest_commits() {
+    let fake = Fake {
+        commands: [
+            says("/workspace/web", "ls-files", b"a/AGENTS.md\0AGENTS.md\0CLAUDE.md\0"),
+            says(
+                "/workspace/web",
+                "log",
+                b"1a2b 2026-11-12 Ann: Add\n0f0f 2026-11-11 Bob: Begin\n",
+            ),
+            says("/workspace/api", "ls-files", b""),
+            says("/workspace/api", "log", b""),
+        ]
+        .into(),
+        files: [
+            ("/workspace/web/AGENTS.md".to_owned(), text("root\r\nnotes")),
+            ("/workspace/web/a/AGENTS.md".to_owned(), text("nested")),
+            ("/workspace/web/CLAUDE.md".to_owned(), text("old")),
+        ]
+        .into(),
+        ..Fake::default()
+    };
+    let found = gathered(&fake, &["/workspace/web", "api"]).await;
+    let note =
+        |path: &str, text: &str| Instruction { path: path.to_owned(), text: text.to_owned() };
+    let web = RepositoryFacts {
+        name: "web".to_owned(),
+        directory: "/workspace/web".to_owned(),
+        instructions: vec![
+            note("AGENTS.md", "root\nnotes"),
+            note("CLAUDE.md", "old"),
+            note("a/AGENTS.md", "nested"),
+        ],
+        commits: words(&["1a2b 2026-11-12 Ann: Add", "0f0f 2026-11-11 Bob: Begin"]),
+    };
+    let api = RepositoryFacts {
+        name: "api".to_owned(),
+        directory: "/workspace/api".to_owned(),
+        ..RepositoryFacts::default()
+    };
+    assert_eq!(found, [web, api]);
+}
+
+#[tokio::test]
+async fn a_directory_without_git_tells_what_find_finds() {
+    let fake = Fake {
+        commands: [says("/workspace/web", "find", b"./AGENTS.md\0./docs/AGENTS.md\0")].into(),
+        files: [("/workspace/web/AGENTS.md".to_owned(), text("root"))].into(),
+        ..Fake::default()
+    };
+    let found = gathered(&fake, &["web"]).await;
+    assert_eq!(
+        found[0].instructions,
+        [Instruction { path: "AGENTS.md".to_owned(), text: "root".to_owned() }]
+    );
+    assert_eq!(found[0].commits, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_repository_that_has_nothing_to_say_is_no_error() {
+    let found = gathered(&Fake::default(), &["web"]).await;
+    assert_eq!((found[0].instructions.len(), found[0].commits.len()), (0, 0));
+    let failing = Fake {
+        commands: [("ls-files", 128), ("log", 128), ("find", 1)]
+            .map(|(word, code)| (("/workspace/web".to_owned(), word), (code, b"x\0y\n".to_vec())))
+            .into(),
+        ..Fake::default()
+    };
+    let found = gathered(&failing, &["web"]).await;
+    assert_eq!((found[0].instructions.len(), found[0].commits.len()), (0, 0));
+    let gone = Fake {
+        broken: Some(SandboxError::Directory { directory: "x".to_owned(), reason: "y".to_owned() }),
+        ..Fake::default()
+    };
+    assert_eq!(gathered(&gone, &["web"]).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_sandbox_that_is_lost_is_an_error() {
+    let lost = SandboxError::Lost { reason: "killed".to_owned() };
+    let fake = Fake { broken: Some(lost.clone()), ..Fake::default() };
+    assert_eq!(gather(&fake, ID, &words(&["web"]), "p").await, Err(lost));
+}
+
+#[tokio::test]
+async fn hostile_repositories_are_read_only_so_far() {
+    let names = b"AGENTS.md\0zero/AGENTS.md\0\xff/AGENTS.md\0a\nb/AGENTS.md\0\x1b[2K/AGENTS.md\0zz/silent/AGENTS.md\0zz/then/AGENTS.md\0cut/AGE";
+    let log: Vec<u8> =
+        b"\x1b[31mred\xff\n\n\r\n".repeat(3).into_iter().chain(b"c\n".repeat(100_000)).collect();
+    let fake = Fake {
+        commands: [says("/workspace/web", "ls-files", names), says("/workspace/web", "log", &log)]
+            .into(),
+        files: [
+            ("/workspace/web/AGENTS.md".to_owned(), Content::Bytes(b"a\xff\0\x1bb".to_vec())),
+            ("/workspace/web/zero/AGENTS.md".to_owned(), Content::Endless),
+            ("/workspace/web/zz/silent/AGENTS.md".to_owned(), Content::Silent),
+            ("/workspace/web/zz/then/AGENTS.md".to_owned(), text("never read")),
+        ]
+        .into(),
+        ..Fake::default()
+    };
+    // Long enough for all that answers, on a busy machine too; the silent one takes all of it.
+    let patience = Duration::from_secs(1);
+    let found = gather_within(patience, &fake, ID, &words(&["web"]), "p").await.unwrap();
+    let read = fake.read.lock().unwrap().clone();
+    // Nothing with a name that cannot be shown, and nothing behind the one that never answers.
+    assert_eq!(read, ["", "zero/", "zz/silent/"].map(|it| format!("/workspace/web/{it}AGENTS.md")));
+    let sizes: Vec<(&str, usize)> =
+        found[0].instructions.iter().map(|it| (it.path.as_str(), it.text.len())).collect();
+    assert_eq!(sizes, [("AGENTS.md", "a\u{fffd}b".len()), ("zero/AGENTS.md", 64 * 1024)]);
+    assert_eq!(found[0].commits.len(), 20);
+    assert_eq!(found[0].commits[0], "[31mred\u{fffd}");
+}
+
+#[tokio::test]
+async fn at_most_fifty_notes_are_read() {
+    let names: Vec<u8> =
+        (0..1_000).flat_map(|at| format!("{at:04}/AGENTS.md\0").into_bytes()).collect();
+    let fake =
+        Fake { commands: [says("/workspace/web", "ls-files", &names)].into(), ..Fake::default() };
+    gathered(&fake, &["web"]).await;
+    assert_eq!(fake.read.lock().unwrap().len(), 50);
+}

@@ -1,0 +1,155 @@
+//! A sandbox that says what a test wants it to say.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Mutex,
+};
+
+use contracts::sandbox::{
+    BuildNews, Capabilities, CommandName, Cut, Ended, Exec, FileAsk, Finished, Image, Listed,
+    Output, Owner, Reading, Recipe, SandboxError, Sandboxes, Spec, Streams, Transfer, User,
+};
+use domain::{cost::Cost, id::SandboxId};
+use tokio::sync::mpsc;
+
+/// What a file is like.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    Bytes(Vec<u8>),
+    /// As `/dev/zero`.
+    Endless,
+    /// As a pipe that nobody writes to.
+    Silent,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Fake {
+    /// What commands say, by their directory and the word that tells them apart, and how they end.
+    pub(super) commands: BTreeMap<(String, &'static str), (i32, Vec<u8>)>,
+    pub(super) files: BTreeMap<String, Content>,
+    /// Fails every command.
+    pub(super) broken: Option<SandboxError>,
+    pub(super) names: Mutex<BTreeSet<String>>,
+    /// Files that were asked for.
+    pub(super) read: Mutex<Vec<String>>,
+}
+
+impl Fake {
+    fn answer(&self, command: &Exec) -> Result<(i32, Vec<u8>), SandboxError> {
+        let has = |word: &str| command.argv.iter().any(|it| it == word);
+        let word = ["log", "ls-files", "find"].into_iter().find(|word| has(word)).unwrap();
+        let known = self.commands.get(&(command.directory.clone(), word));
+        let missing = || SandboxError::ProgramMissing { program: command.argv[0].clone() };
+        known.cloned().ok_or_else(missing)
+    }
+}
+
+impl Sandboxes for Fake {
+    async fn exec(
+        &self,
+        _sandbox: SandboxId,
+        name: &CommandName,
+        command: &Exec,
+        streams: Streams,
+    ) -> Result<Finished, SandboxError> {
+        if let Some(error) = &self.broken {
+            return Err(error.clone());
+        }
+        assert_eq!(command.user, User::Agent);
+        assert!(self.names.lock().unwrap().insert(name.to_string()), "`{name}` is there twice");
+        let (code, said) = self.answer(command)?;
+        for piece in said.chunks(1_000) {
+            drop(streams.output.send(Output::Error(b"warning: \xff\n".to_vec())).await);
+            drop(streams.output.send(Output::Out(piece.to_vec())).await);
+        }
+        Ok(Finished { ending: Ended::Exited(code), cut: Cut::Whole, cost: Cost::ZERO })
+    }
+
+    async fn file(
+        &self,
+        _sandbox: SandboxId,
+        ask: &FileAsk,
+        streams: Streams,
+    ) -> Result<Transfer, SandboxError> {
+        let FileAsk::Read { path, user: User::Agent } = ask else { panic!("{ask:?}") };
+        self.read.lock().unwrap().push(path.clone());
+        match self.files.get(path) {
+            None => Ok(Transfer::Failed { path: path.clone(), reason: "not found".to_owned() }),
+            Some(Content::Bytes(bytes)) => {
+                drop(streams.output.send(Output::Out(bytes.clone())).await);
+                Ok(Transfer::Done)
+            }
+            Some(Content::Endless) => loop {
+                // It does not even notice when nobody listens.
+                drop(streams.output.send(Output::Out(vec![b'x'; 4096])).await);
+                tokio::task::yield_now().await;
+            },
+            Some(Content::Silent) => std::future::pending().await,
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        unreachable!()
+    }
+
+    async fn open(&self, _spec: &Spec) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+
+    async fn forward(
+        &self,
+        _sandbox: SandboxId,
+        _port: u16,
+        _streams: Streams,
+    ) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+
+    async fn freeze(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+
+    async fn thaw(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+
+    async fn rest(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+
+    async fn fork(&self, _from: SandboxId, _spec: &Spec) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+
+    async fn destroy(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+
+    async fn stats(&self, _sandbox: SandboxId) -> Result<Reading, SandboxError> {
+        unreachable!()
+    }
+
+    async fn bill(&self, _owner: &Owner) -> Result<Cost, SandboxError> {
+        unreachable!()
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
+        unreachable!()
+    }
+
+    async fn prepare_image(
+        &self,
+        _recipe: &Recipe,
+        _news: mpsc::Sender<BuildNews>,
+    ) -> Result<Image, SandboxError> {
+        unreachable!()
+    }
+
+    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
+        unreachable!()
+    }
+
+    async fn prune_images(&self, _keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
+        unreachable!()
+    }
+}
