@@ -69,12 +69,16 @@ impl Conversation {
     /// How many answers of the model came after this turn. An answer that called nothing counts when the user spoke after it.
     pub(super) fn answers_after(&self, start: usize) -> usize {
         let after = self.turns.get(start..).unwrap_or_default();
-        let next = after.iter().skip(1).chain(std::iter::once(&Turn::Said));
-        let pairs = after.iter().zip(next);
-        pairs
-            .filter(|(turn, next)| match turn {
+        // What a program adds by itself stands for nobody.
+        let meant = |turn: &&Turn| !matches!(turn, Turn::User(_)) || turn.prompt().is_some();
+        let spoken: Vec<&Turn> = after.iter().filter(meant).collect();
+        let next = spoken.iter().skip(1).map(|turn| turn.prompt()).chain(std::iter::once(None));
+        spoken
+            .iter()
+            .zip(next)
+            .filter(|(turn, prompted)| match turn {
                 Turn::Called => true,
-                Turn::Said => next.prompt().is_some(),
+                Turn::Said => prompted.is_some(),
                 Turn::User(_) => false,
             })
             .count()

@@ -37,6 +37,9 @@
 //! | `giant MIB`, `endless` | has so much text before its own; has text without end |
 //! | `length` | ends because it is too long |
 //!
+//! A step that a program has no tool for is left out, so that one script fits every program. Which step is next is counted in answers: so a tool that
+//! a program declares only later must be called by its name, with `tool`.
+//!
 //! What happens N times is counted for each prompt, model and directory: two tests that send the same from the same place to one server share the
 //! count, unless they say a word of their own.
 //!

@@ -55,7 +55,8 @@ fn an_answer_of_the_user_goes_on_after_the_question() {
     for wire in ALL {
         let mut lines = vec![Line::User(asking), Line::Called];
         assert_eq!(does(&model, wire, &lines), "Which?");
-        lines.extend([Line::Said("Which?"), Line::User("The blue one.")]);
+        let reminder = Line::User("<system-reminder>Be good.</system-reminder>");
+        lines.extend([Line::Said("Which?"), reminder, Line::User("The blue one.")]);
         assert_eq!(does(&model, wire, &lines), "$ two");
         lines.push(Line::Called);
         assert_eq!(does(&model, wire, &lines), "Done.");

@@ -13,12 +13,15 @@ pub(super) fn read(body: &Value) -> Conversation {
     let mut turns = Vec::new();
     for message in list(body, "messages") {
         let content = message.get("content");
-        if text(message, "role") == Some("user") {
-            turns.extend(user_turns(content));
-        } else {
-            let calls =
-                list(message, "content").iter().any(|it| text(it, "type") == Some("tool_use"));
-            turns.push(if calls { Turn::Called } else { Turn::Said });
+        match text(message, "role") {
+            Some("user") => turns.extend(user_turns(content)),
+            Some("assistant") => {
+                let blocks = list(message, "content");
+                let calls = blocks.iter().any(|block| text(block, "type") == Some("tool_use"));
+                turns.push(if calls { Turn::Called } else { Turn::Said });
+            }
+            // What a program says by itself between the messages.
+            Some(_) | None => {}
         }
     }
     let tools = list(body, "tools").iter().filter_map(|tool| {

@@ -17,11 +17,12 @@ pub(super) fn read(body: &Value) -> Conversation {
         match text(message, "role") {
             Some("system" | "developer") => system.push(text_of(content)),
             Some("user") => turns.extend(user_turns(content)),
-            Some("tool" | "function") => {}
-            Some(_) | None => {
+            Some("assistant") => {
                 let calls = !list(message, "tool_calls").is_empty();
                 turns.push(if calls { Turn::Called } else { Turn::Said });
             }
+            // Results of tools, and what else there may be.
+            Some(_) | None => {}
         }
     }
     let tells = match body.pointer("/stream_options/include_usage") {

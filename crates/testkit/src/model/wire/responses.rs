@@ -21,7 +21,7 @@ pub(super) fn read(body: &Value) -> Conversation {
         match (text(item, "type").unwrap_or("message"), text(item, "role")) {
             ("message", Some("system" | "developer")) => system.push(text_of(content)),
             ("message", Some("user")) => turns.extend(user_turns(content)),
-            ("message", _) => turns.push(Turn::Said),
+            ("message", Some("assistant")) => turns.push(Turn::Said),
             ("function_call" | "custom_tool_call" | "local_shell_call", _) => {
                 turns.push(Turn::Called);
             }
