@@ -7,6 +7,7 @@
 //!  limits      using up what others need: processes, memory, processor, disk, terminals, output
 //!  files       archives and links that lead elsewhere, while the host reads and writes
 //!  leftovers   what one sandbox leaves for the next; images that were tampered with
+//!  sealed      changing a workspace that is read-only
 //!  toolchains  what one user of the host hides from another
 //!  watches     seeing by inotify and by locks what the host and neighbours do
 //!  faults      killed first processes and launchers; what outlives whom
@@ -55,6 +56,7 @@ mod network;
 mod outage;
 mod privileges;
 mod requests;
+mod sealed;
 mod secrets;
 mod sights;
 mod stage;

@@ -156,6 +156,9 @@ pub enum DoorsAnswer {
     Failed(Failure),
 }
 
+/// The step that fails where a place to seal is not what it should be.
+pub const SEALING: &str = "seal a directory";
+
 /// Nothing is left behind when a launch fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{step}: {reason}")]

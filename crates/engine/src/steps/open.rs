@@ -151,3 +151,20 @@ pub(super) fn forge_trouble<H: Hands>(scene: &Scene<'_, H>, error: &ForgeError) 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_only_reads_gets_a_workspace_that_cannot_be_written() {
+        for (purpose, expected) in [
+            (Purpose::Research, WorkspaceAccess::ReadOnly),
+            (Purpose::Review, WorkspaceAccess::ReadOnly),
+            (Purpose::Implement, WorkspaceAccess::Writable),
+            (Purpose::Verify, WorkspaceAccess::Writable),
+        ] {
+            assert_eq!(access(purpose), expected, "{purpose:?}");
+        }
+    }
+}

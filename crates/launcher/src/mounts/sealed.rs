@@ -9,7 +9,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use launcher::plan::Failure;
+use launcher::plan::{Failure, SEALING};
 use rustix::{
     fs::{Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, openat2},
     io::Result,
@@ -22,7 +22,7 @@ use crate::{
     syscalls::{MountAttributes, mount_setattr},
 };
 
-const STEP: &str = "seal a directory";
+const STEP: &str = SEALING;
 
 /// Seals `path`, which is absolute inside. Everything else of the root is in its place already.
 pub(crate) fn seal(root: BorrowedFd<'_>, path: &str) -> std::result::Result<(), Failure> {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use contracts::sandbox::{Compute, SandboxError, WORKSPACE, WorkspaceAccess};
 use domain::agent::Tier;
 use images::disk::{DiskName, Limit};
-use launcher::plan::{Bind, Launch, Strictness, Users};
+use launcher::plan::{Bind, Failure, Launch, SEALING, Strictness, Users};
 
 use super::{Identity, Inner, busy, room::no_disk};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     control_groups::{Abilities, Ability, Group, Limits},
     oci::{self, Builder},
     record::BodyRecord,
-    spawner::Launched,
+    spawner::{Launched, SpawnError},
     stack::Stack,
     ties,
 };
@@ -214,10 +214,10 @@ impl Inner {
     /// Has the walls built by whoever builds those of the tier.
     async fn raise_walls(&self, tier: Tier, launch: Launch) -> Result<Launched, SandboxError> {
         match self.builders.of(tier).map_err(busy)? {
-            Builder::Launcher => self.spawner.launch(launch).await.map_err(busy),
+            Builder::Launcher => self.spawner.launch(launch).await.map_err(not_made),
             Builder::Runtime { runtime, program, platform } => {
                 let hosted = oci::hosted(launch, runtime, &program, platform).map_err(busy)?;
-                self.spawner.host(&hosted).await.map_err(busy)
+                self.spawner.host(&hosted).await.map_err(not_made)
             }
         }
     }
@@ -261,6 +261,19 @@ impl Inner {
     fn body_name(&self) -> String {
         let id = self.settings.ids.next();
         format!("b{id:032x}")
+    }
+}
+
+/// Trying again helps, unless it is the workspace that somebody inside has made something else of.
+fn not_made(error: SpawnError) -> SandboxError {
+    match error {
+        SpawnError::Failed(failure) if failure.step == SEALING => {
+            let Failure { reason, .. } = failure;
+            SandboxError::Unsupported {
+                reason: format!("its workspace cannot be made read-only: {reason}"),
+            }
+        }
+        SpawnError::Failed(_) | SpawnError::Launcher(_) | SpawnError::Answer(_) => busy(error),
     }
 }
 
