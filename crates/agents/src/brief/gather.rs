@@ -17,6 +17,29 @@ use super::{Instruction, RepositoryFacts, is_visible, visible};
 /// Commits of each repository.
 const COMMITS: usize = 20;
 
+pub(super) const LOG: &[&str] = &[
+    "git",
+    "--no-pager",
+    "log",
+    "-n",
+    "20",
+    "--no-color",
+    "--no-show-signature",
+    "--format=%h %as %an: %s",
+];
+
+/// Those that are a part of the repository.
+pub(super) const NAMES: &[&str] =
+    &["git", "ls-files", "-z", "--", ":(glob)**/AGENTS.md", ":(glob)**/CLAUDE.md"];
+
+/// Those that lie around, except in what was installed.
+#[rustfmt::skip]
+pub(super) const FIND: &[&str] = &[
+    "find", ".", "-maxdepth", "6",
+    "(", "-name", ".git", "-o", "-name", "node_modules", ")", "-prune", "-o",
+    "(", "-name", "AGENTS.md", "-o", "-name", "CLAUDE.md", ")", "-type", "f", "-print0",
+];
+
 /// Files of notes that are read, in each repository, and bytes of each. One more than will be told, so that it is known to be cut.
 const FILES: usize = 50;
 const FILE_BYTES: usize = 64 * 1024;
@@ -110,18 +133,7 @@ impl<S: Sandboxes> Inside<'_, S> {
     }
 
     async fn commits(&self) -> Result<Vec<String>, SandboxError> {
-        let count = COMMITS.to_string();
-        let argv = [
-            "git",
-            "--no-pager",
-            "log",
-            "-n",
-            &count,
-            "--no-color",
-            "--no-show-signature",
-            "--format=%h %as %an: %s",
-        ];
-        let said = self.run("log", &argv).await?.unwrap_or_default();
+        let said = self.run("log", LOG).await?.unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let lines = said.lines().map(visible).filter(|line| !line.trim().is_empty());
         Ok(lines.take(COMMITS).collect())
@@ -129,36 +141,10 @@ impl<S: Sandboxes> Inside<'_, S> {
 
     /// Where notes are. What git knows, or else what is there.
     async fn names(&self) -> Result<Vec<String>, SandboxError> {
-        let git = ["git", "ls-files", "-z", "--", ":(glob)**/AGENTS.md", ":(glob)**/CLAUDE.md"];
-        if let Some(said) = self.run("names", &git).await? {
+        if let Some(said) = self.run("names", NAMES).await? {
             return Ok(paths(&said));
         }
-        let find = [
-            "find",
-            ".",
-            "-maxdepth",
-            "6",
-            "(",
-            "-name",
-            ".git",
-            "-o",
-            "-name",
-            "node_modules",
-            ")",
-            "-prune",
-            "-o",
-            "(",
-            "-name",
-            "AGENTS.md",
-            "-o",
-            "-name",
-            "CLAUDE.md",
-            ")",
-            "-type",
-            "f",
-            "-print0",
-        ];
-        Ok(paths(&self.run("find", &find).await?.unwrap_or_default()))
+        Ok(paths(&self.run("find", FIND).await?.unwrap_or_default()))
     }
 
     /// What a command says, if it ends well.
@@ -249,7 +235,7 @@ async fn hear(mut pipe: mpsc::Receiver<Output>, limit: usize) -> Heard {
 }
 
 /// The paths between zeros, the nearest to the root first. Names that cannot be shown are not read.
-fn paths(said: &[u8]) -> Vec<String> {
+pub(super) fn paths(said: &[u8]) -> Vec<String> {
     let plain = |path: &&str| {
         !path.is_empty() && path.chars().all(|it| is_visible(it) && it != '\n' && it != '\t')
     };

@@ -136,13 +136,13 @@ impl Templates {
         }
         for (name, origin, text) in sources {
             templates.origins.insert(name, origin);
-            templates.add(name, text)?;
+            templates.add(name, &text)?;
         }
         Ok(templates)
     }
 
-    fn add(&mut self, name: &'static str, text: String) -> Result<(), TemplateError> {
-        let added = self.environment.add_template_owned(name, text.clone());
+    fn add(&mut self, name: &'static str, text: &str) -> Result<(), TemplateError> {
+        let added = self.environment.add_template_owned(name, text.to_owned());
         added.map_err(|error| self.wrong(name, &error))?;
         let template =
             self.environment.get_template(name).map_err(|error| self.wrong(name, &error))?;
@@ -153,11 +153,7 @@ impl Templates {
         unknown.sort_unstable();
         let Some(variable) = unknown.first() else { return Ok(()) };
         let reason = format!("there is no `{variable}` here: there are {}", known.join(", "));
-        Err(TemplateError::Wrong {
-            path: self.origin(name),
-            line: line_of(&text, variable),
-            reason,
-        })
+        Err(TemplateError::Wrong { path: self.origin(name), line: line_of(text, variable), reason })
     }
 
     /// All that an agent is told at the beginning of a run in `mode`.

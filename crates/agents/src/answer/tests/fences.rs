@@ -44,7 +44,7 @@ fn an_example_in_a_longer_or_another_fence_is_no_answer() {
     ] {
         assert_eq!(read(Mode::Implement, &text), Ok(Answer::Change), "{text}");
     }
-    let quoted = inner.lines().map(|line| format!("> {line}\n")).collect::<String>();
+    let quoted = format!("> {}", inner.replace('\n', "\n> "));
     assert_eq!(read(Mode::Implement, &quoted), Ok(Answer::Change));
 }
 

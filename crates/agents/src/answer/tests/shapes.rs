@@ -32,9 +32,9 @@ fn sentences(answer: Result<Answer, Faults>) -> String {
 
 #[test]
 fn a_plan_is_understood() {
-    let Ok(Answer::Plan(plain)) = planned(|_| {}) else { panic!("it is a plan") };
-    assert_eq!(plain.files[0].path, "tests/login.rs");
-    assert_eq!((plain.estimate.time, plain.estimate.cost), (None, None));
+    let Ok(Answer::Plan(simple)) = planned(|_| {}) else { panic!("it is a plan") };
+    assert_eq!(simple.files[0].path, "tests/login.rs");
+    assert_eq!((simple.estimate.time, simple.estimate.cost), (None, None));
     let estimates = [
         (json!(30), json!(1.5), 30, 1_500_000),
         (json!(30.0), json!(0.1), 30, 100_000),

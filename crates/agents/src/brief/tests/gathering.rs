@@ -4,7 +4,7 @@ use contracts::sandbox::SandboxError;
 use domain::id::SandboxId;
 
 use super::{
-    gather::gather_within,
+    gather::{FIND, LOG, NAMES, gather_within, paths},
     inside::{Content, Fake},
     *,
 };
@@ -149,4 +149,47 @@ async fn at_most_fifty_notes_are_read() {
         Fake { commands: [says("/workspace/web", "ls-files", &names)].into(), ..Fake::default() };
     gathered(&fake, &["web"]).await;
     assert_eq!(fake.read.lock().unwrap().len(), 50);
+}
+
+/// Runs `argv` in `directory`, as a sandbox would.
+fn run(directory: &std::path::Path, argv: &[&str]) -> Vec<u8> {
+    let output = std::process::Command::new(argv[0])
+        .args(&argv[1..])
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{argv:?}: {output:?}");
+    output.stdout
+}
+
+#[test]
+fn the_commands_are_understood_by_real_programs() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    for name in
+        ["AGENTS.md", "a/b/AGENTS.md", "a/CLAUDE.md", "node_modules/x/AGENTS.md", "MY-AGENTS.md"]
+    {
+        fs_err::create_dir_all(at.join(name).parent().unwrap()).unwrap();
+        fs_err::write(at.join(name), name).unwrap();
+    }
+    let found = ["AGENTS.md", "a/CLAUDE.md", "a/b/AGENTS.md"];
+    assert_eq!(paths(&run(at, FIND)), found);
+    run(at, &["git", "init", "-q"]);
+    run(at, &["git", "add", "AGENTS.md", "a", "MY-AGENTS.md"]);
+    let commit = [
+        "git",
+        "-c",
+        "user.name=Ann",
+        "-c",
+        "user.email=ann@example.com",
+        "commit",
+        "-q",
+        "-m",
+        "Begin",
+    ];
+    run(at, &commit);
+    assert_eq!(paths(&run(at, NAMES)), found);
+    let log = String::from_utf8(run(at, LOG)).unwrap();
+    assert!(log.ends_with(" Ann: Begin\n") && log.lines().count() == 1, "{log}");
 }

@@ -86,7 +86,7 @@ proptest! {
 
 proptest! {
     // Each is large.
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn a_prompt_is_bounded(text in hostile(), times in 1_usize..5_000, count in 0_usize..40) {
