@@ -285,6 +285,7 @@ impl Model {
                 reply.whole_beats(&wire.whole(&reply), &trouble)
             }
         };
+        seen.told = seen.told.map(|usage| wire.understood(usage));
         if let Some(wait) = trouble.wait {
             beats.insert(0, Beat::Pause(wait));
         }

@@ -45,6 +45,7 @@ fn a_call_and_a_text_arrive_in_every_language() {
             }
         };
         assert_eq!(heard.usage, Some(usage), "{wire:?}");
+        assert_eq!(model.requests().last().unwrap().told, heard.usage, "{wire:?}");
         let heard = played(&model, wire, How::Streamed, &[Line::User(SCRIPT), Line::Called]);
         assert_eq!((heard.text.as_str(), &heard.call), ("All is done.", &None), "{wire:?}");
     }

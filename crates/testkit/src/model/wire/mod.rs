@@ -13,6 +13,7 @@ use super::{
     conversation::Conversation,
     reply::{Event, Framing, Reply},
     request::Request,
+    usage::Usage,
 };
 
 pub(super) use lists::models;
@@ -120,6 +121,15 @@ impl Wire {
         match self {
             Self::Anthropic | Self::Chat | Self::Responses | Self::Gemini => Framing::Events,
             Self::Ollama => Framing::Lines,
+        }
+    }
+
+    /// What is understood by who is told this in this language.
+    pub(super) fn understood(self, usage: Usage) -> Usage {
+        match self {
+            Self::Anthropic | Self::Chat | Self::Responses | Self::Gemini => usage,
+            // It has no word for what came from a cache.
+            Self::Ollama => Usage { input: usage.prompt(), cached: 0, output: usage.output },
         }
     }
 
