@@ -245,6 +245,40 @@ fn hooks_run_at_the_turns_of_a_sandbox() {
 
 /// A failing hook is logged by a thread of the server. Once, the first such line stopped the server for good.
 #[test]
+fn a_read_only_workspace_is_asked_for_shown_and_kept() {
+    let server = Server::start();
+    if !server.has_standard() {
+        return;
+    }
+    let write = "cat /workspace/note; echo x > /tmp/x && echo x > ~/x && echo x > /workspace/x";
+    let words =
+        ["--read-only", "--post-clone", "echo here > /workspace/note", "--", "sh", "-c", write];
+    let ended = run(&server, &words);
+    assert_eq!((ended.code(), ended.out().as_str()), (Some(2), "here\n"), "{}", ended.err());
+    assert!(ended.err().contains("/workspace/x: Read-only file system"), "{}", ended.err());
+    assert_eq!(run(&server, &["--", "sh", "-c", write]).code(), Some(0), "the control");
+
+    let made = server.lamp(&["sandbox", "create", "reader", "--read-only"]);
+    assert!(made.out().contains("workspace  read-only\n"), "{}", made.out());
+    let listed = server.lamp(&["sandbox", "list", "--json"]);
+    assert!(listed.out().contains(r#""read_only": true"#), "{}", listed.out());
+    for turn in ["hibernate", "resume"] {
+        assert_eq!(server.lamp(&["sandbox", turn, "reader"]).code(), Some(0), "{turn}");
+    }
+    for sandbox in ["reader", "copy"] {
+        let shown = server.lamp(&["sandbox", "get", sandbox]);
+        assert!(shown.out().contains("workspace  read-only\n"), "{}", shown.out());
+        let words = ["sandbox", "exec", "--user", "root", sandbox, "--", "touch", "/workspace/x"];
+        let ended = server.lamp(&words);
+        assert!(ended.err().contains("Read-only file system"), "{}", ended.err());
+        if sandbox == "reader" {
+            let forked = server.lamp(&["sandbox", "fork", "reader", "copy"]);
+            assert_eq!(forked.code(), Some(0), "{}", forked.err());
+        }
+    }
+}
+
+#[test]
 fn a_server_that_logs_goes_on_answering() {
     let server = Server::start();
     if !server.has_standard() {

@@ -68,6 +68,7 @@ async fn a_read_only_workspace_outlives_its_server_and_is_written_when_it_is_ope
     is_read_only(&house, spec.id).await;
 
     let writable = Spec { workspace: WorkspaceAccess::Writable, ..spec.clone() };
+    house.provider.freeze(spec.id).await.unwrap();
     house.provider.open(&writable).await.unwrap();
     assert_eq!(access(&house, spec.id).await, WorkspaceAccess::Writable);
     assert_eq!(house.says(spec.id, "echo more >> note; cat note").await, "kept\nmore\n");
