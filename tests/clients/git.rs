@@ -167,8 +167,9 @@ fn a_pack_that_is_larger_than_any_task_needs_never_becomes_a_commit() {
     );
     works(&house, "dev", &format!("{begin}; commit Small; git push --quiet origin {BRANCH}"));
     let before = server.state(SHOP);
-    // Not compressed, so it is made quickly and is as large as it looks.
-    let large = "cd shop; git config core.compression 0; head -c 513M /dev/zero > large; git add large; commit Large";
+    // Not compressed, so it is as large as it looks. Nothing of it is on the disk, and git keeps it as the pack that it sends.
+    let large = "cd shop; git config core.compression 0; git config core.bigFileThreshold 1m; \
+                 truncate -s 513M large; git add large; commit Large";
     let said = script(&house, "dev", &format!("{large}; git push origin {BRANCH}"));
     assert!(
         !said.succeeded() && said.err.contains("the pack is larger than 536870912 bytes"),
