@@ -18,7 +18,6 @@ mod gh;
 mod git;
 mod git_server;
 mod github;
-mod own_house;
 mod registries;
 mod scan;
 mod stage;

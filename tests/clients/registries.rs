@@ -4,13 +4,13 @@
 //! declares them, as a company would declare its mirror.
 
 use std::{
-    collections::BTreeSet,
-    net::{IpAddr, ToSocketAddrs as _},
     path::{Path, PathBuf},
     process::Command,
 };
 
-use crate::{own_house::OwnHouse, stage::unsupported};
+use tests::internet::{OwnHouse, Plan, declared, npm};
+
+use crate::stage::unsupported;
 
 /// One package manager: where its registry is, and what it does with it.
 struct Manager {
@@ -60,10 +60,6 @@ fn said(program: &str, words: &[&str]) -> String {
     output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default()
 }
 
-fn npm() -> Vec<String> {
-    said("npm", &["config", "get", "registry"]).lines().map(str::to_owned).collect()
-}
-
 fn pypi() -> Vec<String> {
     let ask = "from pip._internal.models.index import PyPI as p; print(p.simple_url); print('https://' + p.file_storage_domain)";
     said("/usr/bin/python3", &["-c", ask]).lines().map(str::to_owned).collect()
@@ -89,34 +85,11 @@ fn crates() -> Vec<String> {
     places
 }
 
-/// The host of an address.
-fn host(place: &str) -> Option<String> {
-    let rest = place.trim().split_once("://")?.1;
-    let host = rest.split(['/', ':']).next()?;
-    Some(host.to_owned()).filter(|host| !host.is_empty())
-}
-
-fn addresses(host: &str) -> BTreeSet<IpAddr> {
-    (host, 443).to_socket_addrs().map(|all| all.map(|it| it.ip()).collect()).unwrap_or_default()
-}
-
 /// A policy with every bundle, and the hosts at private addresses declared.
 fn policy(managers: &[Manager]) -> String {
-    let hosts: BTreeSet<String> =
-        managers.iter().flat_map(|it| it.places.iter().filter_map(|place| host(place))).collect();
-    let declared = hosts.iter().zip(0..).filter_map(|(host, number)| {
-        let told: Vec<String> = addresses(host).iter().map(|ip| format!("'{ip}'")).collect();
-        let told = told.join(", ");
-        (!told.is_empty()).then(|| {
-            format!("  - {{ name: registry-{number}, host: {host}, addresses: [{told}] }}\n")
-        })
-    });
-    let declared: String = declared.collect();
+    let declared = declared(managers.iter().flat_map(|it| it.places.iter()));
     let allow: Vec<&str> = managers.iter().map(|it| it.bundle).collect();
-    format!(
-        "version: 1\negress:\n  implement: {{ allow: ['{}'] }}\ninternal:\n{declared}",
-        allow.join("', '")
-    )
+    format!("version: 1\negress:\n  implement: {{ allow: ['{}'] }}\n{declared}", allow.join("', '"))
 }
 
 /// Where the toolchain is that `cargo` stands for.
@@ -146,7 +119,10 @@ fn package_managers_install_from_their_registries_and_publish_nothing() {
         return unsupported("package managers", "no registry answers, or this is not root");
     }
     let toolchain = toolchain();
-    let house = OwnHouse::start(&policy(&managers), toolchain.as_deref());
+    let shown = toolchain.iter().map(|path| format!("'{}'", path.display()));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let server = format!("version: 1\nsandboxes: {{ warm: 0, toolchains: [{shown}] }}\n");
+    let house = OwnHouse::start(&Plan { policy: policy(&managers), server });
     let path = toolchain.as_deref().unwrap_or(Path::new("/usr")).join("bin");
     for manager in &managers {
         let name = manager.bundle.rsplit(':').next().unwrap_or_default();

@@ -30,6 +30,7 @@ mod canaries;
 mod certificates;
 mod house;
 mod names;
+mod own_house;
 mod packets;
 mod place;
 mod seen;
@@ -53,6 +54,7 @@ use self::{
 pub use self::{
     certificates::Certificate,
     house::{House, Plan, Record, Running, Said, breathe, program},
+    own_house::{OwnHouse, declared, npm},
     seen::Arrival,
     sites::{Reply, Request, json, ok, status, text},
 };

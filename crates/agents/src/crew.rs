@@ -21,7 +21,7 @@ use contracts::{
         AgentError, AgentEvent, Agents, Answer, Exchanges, Mode, ModelMeter, Outcome, Run, Words,
     },
     sandbox::{
-        CommandName, Cut, Exec, FileAsk, Finished, Owner, SandboxError, Sandboxes, Streams, User,
+        CommandName, Exec, FileAsk, Finished, Owner, SandboxError, Sandboxes, Streams, User,
         WORKSPACE,
     },
 };
@@ -36,7 +36,7 @@ use crate::{
     inside::{self, Errand},
     journal::{Entry, Journal},
     memory,
-    pipe::Pipe,
+    pipe::{Bounds, Pipe},
     program::{Endpoint, HOME, Launch, Program, Speech, Wish},
     teller::Teller,
     verdict::{self, Facts},
@@ -57,7 +57,7 @@ pub struct Crew<S, R> {
     pub(crate) sandboxes: Arc<S>,
     meter: Arc<dyn Meter>,
     roster: R,
-    templates: Templates,
+    templates: Arc<Templates>,
     journal: Journal,
     limits: Limits,
     /// The built-in agent's program, to be brought into sandboxes.
@@ -119,7 +119,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
             sandboxes: parts.sandboxes,
             meter: parts.meter,
             roster: parts.roster,
-            templates: parts.templates,
+            templates: Arc::new(parts.templates),
             journal: Journal::open(parts.directory)?,
             limits: parts.limits,
             builtin: parts.builtin,
@@ -136,7 +136,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         events: mpsc::Sender<AgentEvent>,
     ) -> Result<Outcome, AgentError> {
         let mut teller = Teller::new(events);
-        let mut bench = Bench::new(run, None, &mut words, &mut teller);
+        let mut bench = Bench::new(run, None, &mut words, &mut teller, self.templates.clone());
         let worked = self.work(&mut bench, post).await;
         tell_end(&mut teller, &worked).await;
         worked
@@ -152,7 +152,8 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
                 .await
                 .map_err(errand)?;
         }
-        let prompt = self.brief(run, post).await?;
+        let started = bench.entry.as_ref().map_or(0, |entry| entry.processes);
+        let prompt = self.brief(run, post, started).await?;
         bench.teller.briefed(&prompt).await;
         let before = self.meter.exchanges(run.sandbox);
         let answer = self.processes(bench, post, session, prompt, &before).await;
@@ -181,14 +182,15 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
     }
 
     /// What the program is told.
-    async fn brief(&self, run: &Run, post: &Post) -> Result<String, AgentError> {
-        let prefix = format!("{}/{}", run.key, "brief");
+    async fn brief(&self, run: &Run, post: &Post, started: u32) -> Result<String, AgentError> {
+        // A command that is repeated by its name says nothing a second time.
+        let prefix = format!("{}/brief/{started}", run.key);
         let facts =
             brief::gather(self.sandboxes.as_ref(), run.sandbox, &run.directories, &prefix).await;
         let facts = facts.map_err(|error| errand(Errand::Sandbox(error)))?;
         let pack = brief::pack(&run.brief, &facts);
         if post.program.speech == Speech::Plain {
-            return Ok(driver::plain::task(run));
+            return Ok(brief::task(run.mode, &run.brief, &run.directories));
         }
         self.templates.prompt(run.mode, &run.brief, &pack).map_err(|error| AgentError::Stopped {
             reason: error.to_string(),
@@ -217,7 +219,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
                 Ok(Step::Again(next)) => (Ok(Answer::Change), Some(next)),
                 Err(fault) => (Err(fault), None),
             };
-            let after = self.settled(bench.run).await;
+            let after = self.settled(bench.run, before).await;
             let facts = Facts {
                 program: post.program,
                 finished: ended.finished,
@@ -266,12 +268,13 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
             command: post.command.as_deref(),
         };
         let launch = (post.program.launch)(&wish);
-        self.furnish(run, post.program, &launch).await.map_err(errand)?;
+        self.furnish(run, post.program, &launch, name).await.map_err(errand)?;
         let directory = run.directories.first().map_or(WORKSPACE, String::as_str);
         let command = self.command(post.program, &launch, directory, bench.left());
         let (to, input) = mpsc::channel(8);
         let (output, said) = mpsc::channel(16);
-        let mut pipe = Pipe::new(to, said);
+        let Limits { silence, output: most } = self.limits;
+        let mut pipe = Pipe::new(to, said, Bounds { output: most, patience: silence });
         let mut finished = None;
         let step = {
             let running =
@@ -289,7 +292,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
                     directory,
                     prompt,
                     session,
-                    patience: self.limits.silence,
+                    patience: silence,
                     quiet: Duration::ZERO,
                 };
                 let talking = converse(&mut talk, post.program.speech);
@@ -311,12 +314,6 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
             step
         };
         let last_lines = pipe.last_lines();
-        let too_much = matches!(&finished, Some(Ok(Finished { cut: Cut::Cut, .. })));
-        if too_much {
-            let most = self.limits.output / 1024 / 1024;
-            let reason = format!("it said more than {most} MiB");
-            return Err(AgentError::Stopped { reason, last_lines });
-        }
         let step = match step {
             Ok(None) => self.plain_answer(run).await,
             Ok(Some(step)) => Ok(step),
@@ -326,11 +323,17 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
     }
 
     /// Puts inside what the program has to find.
-    async fn furnish(&self, run: &Run, program: &Program, launch: &Launch) -> Result<(), Errand> {
+    async fn furnish(
+        &self,
+        run: &Run,
+        program: &Program,
+        launch: &Launch,
+        process: &CommandName,
+    ) -> Result<(), Errand> {
         let sandboxes = self.sandboxes.as_ref();
         if program.speech == Speech::Plain {
             // What an earlier run answered is not this one's answer.
-            let name = CommandName::new(format!("{}/clear", run.key));
+            let name = CommandName::new(format!("{process}/clear"));
             let old = format!("{HOME}/{}", crate::program::ANSWER);
             let argv = ["rm", "-f", &old].map(str::to_owned).to_vec();
             inside::run(sandboxes, run.sandbox, &name, argv, 1024).await?;
@@ -387,12 +390,12 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         }
     }
 
-    /// What the meter has seen, once nothing is under way any more.
-    async fn settled(&self, run: &Run) -> Exchanges {
+    /// What the meter has seen, once nothing is under way any more that was not before.
+    async fn settled(&self, run: &Run, before: &Exchanges) -> Exchanges {
         let end = Instant::now() + SETTLING;
         loop {
             let seen = self.meter.exchanges(run.sandbox);
-            if seen.under_way == 0 || Instant::now() > end {
+            if seen.under_way <= before.under_way || Instant::now() > end {
                 return seen;
             }
             let moment = Duration::from_millis(20);
@@ -414,7 +417,8 @@ impl<S: Sandboxes, R: Roster> Agents for Crew<S, R> {
         }
         let post = self.roster.post(run)?;
         let mut teller = Teller::new(events);
-        let mut bench = Bench::new(run, Some(entry), &mut words, &mut teller);
+        let mut bench =
+            Bench::new(run, Some(entry), &mut words, &mut teller, self.templates.clone());
         let worked = self.work(&mut bench, &post).await;
         if let Ok(outcome) = &worked {
             self.note(&mut bench, |entry| entry.finish(outcome))?;
@@ -446,13 +450,14 @@ impl<'a> Bench<'a> {
         entry: Option<Entry>,
         words: &'a mut mpsc::Receiver<Words>,
         teller: &'a mut Teller,
+        templates: Arc<Templates>,
     ) -> Self {
         Self {
             run,
             entry,
             words,
             teller,
-            director: Director::new(run.mode),
+            director: Director::new(run.mode, templates),
             introduced: Introduced::default(),
             end: Instant::now() + run.limit,
         }

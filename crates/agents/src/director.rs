@@ -1,10 +1,14 @@
 //! Decides what a finished turn means: an answer, a repair round, or somebody's words that still have to be said.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use contracts::agent::{Answer, Mode};
+use domain::transcript::{self, shortened};
 
-use crate::answer::{self, Faults};
+use crate::{
+    answer::{self, Faults},
+    brief::Templates,
+};
 
 /// Words that wait to be said. Whoever says more than this is not listened to.
 const WAITING: usize = 100;
@@ -12,6 +16,7 @@ const WAITING: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Director {
     mode: Mode,
+    templates: Arc<Templates>,
     has_repaired: bool,
     waiting: VecDeque<String>,
     /// What the program asked by a tool of its own.
@@ -27,8 +32,8 @@ pub(crate) enum Next {
 }
 
 impl Director {
-    pub(crate) const fn new(mode: Mode) -> Self {
-        Self { mode, has_repaired: false, waiting: VecDeque::new(), asked: None }
+    pub(crate) const fn new(mode: Mode, templates: Arc<Templates>) -> Self {
+        Self { mode, templates, has_repaired: false, waiting: VecDeque::new(), asked: None }
     }
 
     /// A person said something that could not be passed on at once.
@@ -40,6 +45,9 @@ impl Director {
 
     /// The program asked a person something, by a tool of its own.
     pub(crate) fn asked(&mut self, text: String, choices: Vec<String>) {
+        let text = shortened(text, transcript::LIMIT);
+        let choices = choices.into_iter().take(transcript::LIST_LIMIT);
+        let choices = choices.map(|it| shortened(it, transcript::LINE_LIMIT)).collect();
         self.asked = Some(Answer::Question { text, choices });
     }
 
@@ -57,7 +65,9 @@ impl Director {
             Err(faults) if self.has_repaired => Next::Unusable(faults),
             Err(faults) => {
                 self.has_repaired = true;
-                Next::Say(answer::repair(self.mode, &faults))
+                let repair = self.templates.repair(self.mode, &faults);
+                // Templates were tried when they were loaded.
+                Next::Say(repair.unwrap_or_else(|_broken| faults.to_string()))
             }
         }
     }
@@ -74,16 +84,20 @@ pub(crate) fn steering(words: &str) -> String {
 mod tests {
     use super::*;
 
+    fn director(mode: Mode) -> Director {
+        Director::new(mode, Arc::new(Templates::builtin().unwrap()))
+    }
+
     #[test]
     fn a_malformed_answer_gets_one_repair_round() {
-        let mut director = Director::new(Mode::Plan);
+        let mut director = director(Mode::Plan);
         assert!(matches!(director.after("no block"), Next::Say(_)));
         assert!(matches!(director.after("still none"), Next::Unusable(_)));
     }
 
     #[test]
     fn words_that_waited_go_before_an_answer() {
-        let mut director = Director::new(Mode::Implement);
+        let mut director = director(Mode::Implement);
         director.hear("use tabs".to_owned());
         let Next::Say(words) = director.after("done") else { panic!("it must be said") };
         assert!(words.contains("use tabs"));
@@ -92,8 +106,19 @@ mod tests {
 
     #[test]
     fn a_question_by_a_tool_is_the_answer_whatever_else_was_said() {
-        let mut director = Director::new(Mode::Plan);
+        let mut director = director(Mode::Plan);
         director.asked("which?".to_owned(), vec!["a".to_owned()]);
         assert!(matches!(director.after("…"), Next::Answered(Answer::Question { .. })));
+    }
+
+    #[test]
+    fn a_question_is_no_flood() {
+        let mut director = Director::new(Mode::Plan);
+        director.asked("?".repeat(1_000_000), vec!["!".repeat(1_000_000); 1_000]);
+        let Next::Answered(Answer::Question { text, choices }) = director.after("") else {
+            panic!("it must be asked");
+        };
+        let whole: usize = text.len() + choices.iter().map(String::len).sum::<usize>();
+        assert!(whole < 100_000, "{whole}");
     }
 }

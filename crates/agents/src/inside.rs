@@ -1,6 +1,6 @@
 //! Small errands inside a sandbox, as the agent: a file in, a file out, a command.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, pin::pin, time::Duration};
 
 use contracts::sandbox::{
     CommandName, Exec, FileAsk, Finished, Input, Output, SandboxError, Sandboxes, Streams,
@@ -77,7 +77,7 @@ pub(crate) async fn fetch<S: Sandboxes>(
 ) -> Result<Vec<u8>, Errand> {
     let (_to, input) = mpsc::channel(1);
     let (output, mut pieces) = mpsc::channel(4);
-    let reading = async move {
+    let reading = async {
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.recv().await {
             let (Output::Out(piece) | Output::Error(piece)) = piece;
@@ -88,8 +88,17 @@ pub(crate) async fn fetch<S: Sandboxes>(
         }
         Some(bytes)
     };
-    let (transfer, bytes) =
-        tokio::join!(sandboxes.file(sandbox, ask, Streams { input, output }), reading);
+    let mut transferring = pin!(sandboxes.file(sandbox, ask, Streams { input, output }));
+    let mut reading = pin!(reading);
+    let mut transfer = None;
+    // Some files have no end. Whoever has read too much leaves, and does not wait for it.
+    let bytes = loop {
+        tokio::select! {
+            biased;
+            read = &mut reading => break read,
+            done = &mut transferring, if transfer.is_none() => transfer = Some(done),
+        }
+    };
     let path = match ask {
         FileAsk::Stat { path, .. }
         | FileAsk::List { path, .. }
@@ -99,6 +108,10 @@ pub(crate) async fn fetch<S: Sandboxes>(
         | FileAsk::TarIn { path, .. } => path.clone(),
     };
     let bytes = bytes.ok_or(Errand::TooLarge { path, limit })?;
+    let transfer = match transfer {
+        Some(transfer) => transfer,
+        None => transferring.await,
+    };
     done(transfer?)?;
     Ok(bytes)
 }

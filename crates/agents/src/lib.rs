@@ -41,5 +41,5 @@ pub mod recipe;
 mod teller;
 mod verdict;
 
-pub use crew::{Crew, Limits, Post, Roster};
-pub use program::{Endpoint, Format, Program};
+pub use crew::{Crew, Limits, Parts, Post, Roster};
+pub use program::{Endpoint, Format, ModelChoice, Program, Steering};

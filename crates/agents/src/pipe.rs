@@ -1,7 +1,8 @@
 //! The lines that a program says, and the way to say something to it.
 //!
 //! A program in a sandbox may say anything: bytes that are no text, a line without an end, a flood. A line has a limit, noise has
-//! a limit, and nothing is read ahead of whoever takes it, so a flood holds up only the one who makes it.
+//! a limit, all of it has a limit, and nothing is read ahead of whoever takes it, so a flood holds up only the one who makes it.
+//! It may also not listen; then nobody waits for it for ever.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -14,6 +15,9 @@ pub(crate) const LINE_LIMIT: usize = 8 * 1024 * 1024;
 
 /// Lines that are not what they should be, before it is taken for another program.
 const NOISE_LIMIT: u32 = 1_000;
+
+/// Values in one line of JSON. Each takes far more memory than the two bytes that a program needs to say it.
+const VALUES_LIMIT: usize = 200_000;
 
 /// Lines that are kept for whoever asks what went wrong, and bytes of each.
 const KEPT_LINES: usize = 40;
@@ -36,14 +40,26 @@ pub(crate) enum Unheard {
     TooLong,
     #[error("it does not speak as it should: more than {NOISE_LIMIT} lines are not JSON")]
     Noise,
+    #[error("it said more than {} MiB", .0 / 1024 / 1024)]
+    TooMuch(u64),
     #[error("it does not listen")]
     Deaf,
+}
+
+/// How much a program may say, and how long it may not listen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) output: u64,
+    pub(crate) patience: Duration,
 }
 
 #[derive(Debug)]
 pub(crate) struct Pipe {
     input: Option<mpsc::Sender<Input>>,
     output: mpsc::Receiver<Output>,
+    bounds: Bounds,
+    /// Bytes that it has said.
+    heard: u64,
     /// The beginning of a line.
     half: Vec<u8>,
     lines: VecDeque<String>,
@@ -53,10 +69,16 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    pub(crate) fn new(input: mpsc::Sender<Input>, output: mpsc::Receiver<Output>) -> Self {
+    pub(crate) fn new(
+        input: mpsc::Sender<Input>,
+        output: mpsc::Receiver<Output>,
+        bounds: Bounds,
+    ) -> Self {
         Self {
             input: Some(input),
             output,
+            bounds,
+            heard: 0,
             half: Vec::new(),
             lines: VecDeque::new(),
             noise: 0,
@@ -72,7 +94,11 @@ impl Pipe {
 
     pub(crate) async fn say_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Unheard> {
         let input = self.input.as_ref().ok_or(Unheard::Deaf)?;
-        input.send(Input::Bytes(bytes)).await.map_err(|_gone| Unheard::Deaf)
+        let sent = tokio::time::timeout(self.bounds.patience, input.send(Input::Bytes(bytes)));
+        match sent.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Unheard::Deaf),
+        }
     }
 
     /// There is nothing more to say.
@@ -89,10 +115,34 @@ impl Pipe {
             match tokio::time::timeout(patience, self.output.recv()).await {
                 Err(_late) => return Ok(Next::Pause),
                 Ok(None) => return Ok(self.rest()),
-                Ok(Some(Output::Out(bytes))) => self.hear(&bytes)?,
-                Ok(Some(Output::Error(bytes))) => self.hear_error(&bytes),
+                Ok(Some(Output::Out(bytes))) => {
+                    self.count(&bytes)?;
+                    self.hear(&bytes)?;
+                }
+                Ok(Some(Output::Error(bytes))) => {
+                    self.hear_error(&bytes);
+                    self.count(&bytes)?;
+                }
             }
         }
+    }
+
+    /// What is passed on to us ends at the limit, so whoever has reached it counts as somebody who goes on.
+    fn count(&mut self, bytes: &[u8]) -> Result<(), Unheard> {
+        self.heard = self.heard.saturating_add(bytes.len() as u64);
+        let limit = self.bounds.output;
+        if self.heard < limit {
+            return Ok(());
+        }
+        self.sample(bytes);
+        Err(Unheard::TooMuch(limit))
+    }
+
+    /// Keeps a little of what is not listened to, so that people see what it was.
+    fn sample(&mut self, bytes: &[u8]) {
+        let last = bytes.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty());
+        let some: Vec<u8> = last.unwrap_or_default().iter().copied().take(KEPT_BYTES).collect();
+        self.last.keep(&String::from_utf8_lossy(&some));
     }
 
     /// A line that is not JSON. Some are usual; too many are not.
@@ -115,11 +165,16 @@ impl Pipe {
             let line = std::mem::replace(&mut self.half, part.to_vec());
             self.take(&line)?;
         }
-        if self.half.len() > LINE_LIMIT { Err(Unheard::TooLong) } else { Ok(()) }
+        if self.half.len() <= LINE_LIMIT {
+            return Ok(());
+        }
+        self.sample(bytes);
+        Err(Unheard::TooLong)
     }
 
     fn take(&mut self, line: &[u8]) -> Result<(), Unheard> {
         if line.len() > LINE_LIMIT {
+            self.sample(line);
             return Err(Unheard::TooLong);
         }
         let line = String::from_utf8_lossy(line).trim().to_owned();
@@ -148,6 +203,30 @@ impl Pipe {
         let line = String::from_utf8_lossy(&half).trim().to_owned();
         if line.is_empty() { Next::End } else { Next::Line(line) }
     }
+}
+
+/// A line as an object, if it is one and not made to fill the memory.
+pub(crate) fn object(line: &str) -> Option<Value> {
+    if values(line) > VALUES_LIMIT {
+        return None;
+    }
+    serde_json::from_str(line).ok().filter(Value::is_object)
+}
+
+/// How many values a line has, if it is JSON: each but the first follows a comma, a colon or a bracket.
+fn values(line: &str) -> usize {
+    let mut count = 1;
+    let (mut is_text, mut is_escaped) = (false, false);
+    for byte in line.bytes() {
+        match (byte, is_text) {
+            (_, true) if is_escaped => is_escaped = false,
+            (b'\\', true) => is_escaped = true,
+            (b'"', _) => is_text = !is_text,
+            (b',' | b':' | b'[' | b'{', false) => count += 1,
+            (_, _) => {}
+        }
+    }
+    count
 }
 
 /// The end of what was said.
@@ -186,7 +265,8 @@ mod tests {
         for said in outputs {
             say.try_send(said).unwrap();
         }
-        (Pipe::new(to, output), input)
+        let bounds = Bounds { output: 64 * 1024 * 1024, patience: PATIENCE };
+        (Pipe::new(to, output, bounds), input)
     }
 
     async fn all(pipe: &mut Pipe) -> Result<Vec<String>, Unheard> {
@@ -205,6 +285,37 @@ mod tests {
         let mebibyte = || Output::Out(vec![b'x'; 1024 * 1024]);
         let (mut pipe, _input) = pipe((0..9).map(|_| mebibyte()).collect());
         assert_eq!(all(&mut pipe).await, Err(Unheard::TooLong));
+        assert_eq!(pipe.last_lines(), "x".repeat(KEPT_BYTES), "a little of it is kept");
+    }
+
+    #[tokio::test]
+    async fn a_flood_is_refused_at_its_limit_whatever_it_is_made_of() {
+        let (out, error) = (|| Output::Out(b"{}\n".repeat(4096)), || Output::Error(vec![0; 12_288]));
+        for piece in [out(), error()] {
+            let (mut pipe, _input) = pipe(vec![piece; 3]);
+            pipe.bounds.output = 36_864;
+            assert_eq!(all(&mut pipe).await, Err(Unheard::TooMuch(36_864)));
+        }
+    }
+
+    #[tokio::test]
+    async fn one_that_does_not_listen_is_not_waited_for() {
+        let (mut pipe, _input) = pipe(Vec::new());
+        let mut said = Ok(());
+        for _ in 0..9 {
+            said = said.and(pipe.say_bytes(b"hello".to_vec()).await);
+        }
+        assert_eq!(said, Err(Unheard::Deaf));
+    }
+
+    #[test]
+    fn a_line_of_too_many_values_is_no_object() {
+        let line = |count: usize| format!("{{\"a\":[{}0]}}", "0,".repeat(count));
+        assert!(object(&line(1_000)).is_some());
+        assert!(object(&line(VALUES_LIMIT)).is_none());
+        let text = format!(r#"{{"a":"\\\"{}"}}"#, "0,".repeat(VALUES_LIMIT));
+        assert!(object(&text).is_some(), "a text is one value");
+        assert!(object("[]").is_none() && object(&"[".repeat(1_000)).is_none());
     }
 
     #[tokio::test]

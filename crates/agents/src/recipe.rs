@@ -14,7 +14,7 @@ use crate::program::{Package, Program, SHELF};
 const RUNTIME: Package = Package { name: "node", version: "24.21.0" };
 
 /// What installing needs.
-const COMPUTE: Compute = Compute {
+pub const COMPUTE: Compute = Compute {
     cpu_millis: 2_000,
     memory_mib: 3_072,
     disk_mib: 6_144,

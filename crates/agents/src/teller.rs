@@ -20,7 +20,7 @@ const HELD: usize = 2 * 1024;
 const ANSWER_LIMIT: usize = 1024 * 1024;
 
 /// Tools whose state is remembered. A program that uses more at once is told about less well.
-const TOOLS: usize = 1_000;
+const TOOLS: usize = 128;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {

@@ -8,6 +8,8 @@ use contracts::{
     sandbox::{Ended, Finished, SandboxError},
 };
 
+use domain::transcript::shortened;
+
 use crate::{driver::Fault, program::Program};
 
 /// All that is known when a process is over.
@@ -29,7 +31,7 @@ pub(crate) fn verdict(
 ) -> Result<Answer, AgentError> {
     facts.process()?;
     if facts.is_over_budget(said.is_err()) {
-        return Err(AgentError::OverBudget);
+        return Err(AgentError::OverBudget { reason: facts.shortage() });
     }
     match said {
         Ok(answer) => facts.models().map(|()| answer),
@@ -76,10 +78,22 @@ impl Facts<'_> {
         }
     }
 
+    /// How the last request of this run failed, if it did. An earlier run's failure is not this one's.
+    fn failure(&self) -> Option<&(Option<u16>, String)> {
+        let is_ours = self.after.failed > self.before.failed;
+        self.after.last_failure.as_ref().filter(|_| is_ours)
+    }
+
     /// Whether money is why it did not go on.
     fn is_over_budget(&self, has_failed: bool) -> bool {
         let refused = self.after.over_budget > self.before.over_budget;
-        refused && (has_failed || self.after.last_failure.is_some())
+        refused && (has_failed || self.failure().is_some())
+    }
+
+    /// What the gateway said about the money.
+    fn shortage(&self) -> String {
+        let said = self.failure().map(|(_, reason)| reason.clone());
+        said.unwrap_or_else(|| "it is used up".to_owned())
     }
 
     /// Whether the models said what an answer needs.
@@ -90,13 +104,13 @@ impl Facts<'_> {
                 Some(_) => Err(self.stopped(self.end())),
             };
         }
-        if let Some((Some(status), reason)) = &self.after.last_failure {
+        if let Some((Some(status), reason)) = self.failure() {
             return Err(self.model(Some(*status), reason.clone()));
         }
         if self.after.answered > self.before.answered {
             return Ok(());
         }
-        match &self.after.last_failure {
+        match self.failure() {
             Some((status, reason)) => Err(self.model(*status, reason.clone())),
             None => Err(self.stopped("it never asked its model".to_owned())),
         }
@@ -105,27 +119,34 @@ impl Facts<'_> {
     fn because(&self, fault: Fault) -> AgentError {
         match fault {
             Fault::Unheard(unheard) => self.stopped(unheard.to_string()),
-            Fault::Silent(after) => {
-                AgentError::Silent { after, last_lines: self.last_lines.clone() }
-            }
+            // One that waits for a model which refuses it again and again says nothing meanwhile.
+            Fault::Silent(after) => match self.failure() {
+                Some((Some(status), reason)) => self.model(Some(*status), reason.clone()),
+                Some((None, _)) | None => {
+                    AgentError::Silent { after, last_lines: self.last_lines.clone() }
+                }
+            },
             Fault::Protocol(reason) | Fault::CutShort(reason) => self.stopped(reason),
             Fault::Refused => AgentError::ModelRefused {
                 reason: "it does not want to do this".to_owned(),
                 last_lines: self.last_lines.clone(),
             },
-            Fault::Unusable(faults) => AgentError::Unusable {
-                reason: faults.to_string(),
-                last_lines: self.last_lines.clone(),
-            },
+            // A program whose model refused it may end its turn without a word.
+            Fault::Unusable(faults) => {
+                self.models().err().unwrap_or_else(|| AgentError::Unusable {
+                    reason: faults.to_string(),
+                    last_lines: self.last_lines.clone(),
+                })
+            }
             Fault::Failed { status, reason } => {
                 // The gateway knows better than a sentence.
-                let seen = self.after.last_failure.as_ref().and_then(|(status, _)| *status);
+                let seen = self.failure().and_then(|(status, _)| *status);
                 match seen.or(status) {
                     Some(status) => self.model(Some(status), reason),
                     None => self.stopped(reason),
                 }
             }
-            Fault::Ended => match &self.after.last_failure {
+            Fault::Ended => match self.failure() {
                 Some((Some(status), reason)) => self.model(Some(*status), reason.clone()),
                 Some((None, _)) | None => self.stopped(self.end()),
             },
@@ -135,13 +156,18 @@ impl Facts<'_> {
     /// Why a model did not answer: worth another try, or not.
     fn model(&self, status: Option<u16>, reason: String) -> AgentError {
         match status {
-            Some(408 | 409 | 425 | 429 | 500..) | None => AgentError::Busy { reason },
-            Some(_) => AgentError::ModelRefused { reason, last_lines: self.last_lines.clone() },
+            Some(408 | 409 | 425 | 429 | 500..) | None => {
+                AgentError::Busy { reason: sentence(reason) }
+            }
+            Some(_) => AgentError::ModelRefused {
+                reason: sentence(reason),
+                last_lines: self.last_lines.clone(),
+            },
         }
     }
 
     fn stopped(&self, reason: String) -> AgentError {
-        AgentError::Stopped { reason, last_lines: self.last_lines.clone() }
+        AgentError::Stopped { reason: sentence(reason), last_lines: self.last_lines.clone() }
     }
 
     fn end(&self) -> String {
@@ -156,6 +182,15 @@ impl Facts<'_> {
     }
 }
 
+/// Bytes of a reason that a program gives.
+const REASON: usize = 2_000;
+
+/// What a program gives as a reason goes to people's terminals and into records, so it is short and has nothing but text.
+fn sentence(reason: String) -> String {
+    let plain = reason.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c });
+    shortened(plain.collect(), REASON)
+}
+
 /// The program is not in the image.
 pub(crate) fn missing(program: &Program, name: &str) -> AgentError {
     let remedy = if program.packages.is_empty() {
@@ -168,14 +203,15 @@ pub(crate) fn missing(program: &Program, name: &str) -> AgentError {
 
 #[cfg(test)]
 mod tests {
-    use contracts::sandbox::Cut;
+    use contracts::{agent::Mode, sandbox::Cut};
     use domain::cost::Cost;
 
     use super::*;
 
     fn exchanges(answered: u64, last_failure: Option<(Option<u16>, &str)>) -> Exchanges {
         let last_failure = last_failure.map(|(status, why)| (status, why.to_owned()));
-        Exchanges { answered, last_failure, ..Exchanges::default() }
+        let failed = u64::from(last_failure.is_some());
+        Exchanges { answered, failed, last_failure, ..Exchanges::default() }
     }
 
     fn judged(
@@ -206,6 +242,14 @@ mod tests {
     }
 
     #[test]
+    fn silence_after_a_refusal_is_the_refusal() {
+        let refused = exchanges(0, Some((Some(403), "not allowed")));
+        let silent = Err(Fault::Unusable(crate::answer::read(Mode::Plan, "").unwrap_err()));
+        let error = judged("pi", Ended::Exited(0), &refused, silent).unwrap_err();
+        assert_eq!(error.to_string(), "the model refused: not allowed");
+    }
+
+    #[test]
     fn an_agent_that_asked_no_model_did_nothing() {
         let error =
             judged("codex", Ended::Exited(0), &exchanges(0, None), Ok(Answer::Change)).unwrap_err();
@@ -224,6 +268,44 @@ mod tests {
     }
 
     #[test]
+    fn what_an_earlier_run_was_refused_is_not_this_ones_fault() {
+        let earlier = exchanges(1, Some((Some(429), "too many")));
+        let facts = Facts {
+            program: Program::named("pi").unwrap(),
+            finished: None,
+            before: &earlier,
+            after: &earlier,
+            last_lines: String::new(),
+            limit: std::time::Duration::from_mins(1),
+        };
+        let error = verdict(&facts, Err(Fault::Ended)).unwrap_err();
+        assert!(matches!(error, AgentError::Stopped { .. }), "{error}");
+        let error = verdict(&facts, Ok(Answer::Change)).unwrap_err();
+        assert_eq!(error.to_string(), "the agent stopped: it never asked its model");
+    }
+
+    #[test]
+    fn silence_while_the_model_refuses_is_the_models_and_other_silence_is_the_programs() {
+        let after = std::time::Duration::from_mins(20);
+        let silent = || Err(Fault::Silent(after));
+        let busy = exchanges(0, Some((Some(529), "overloaded")));
+        let error = judged("pi", Ended::Exited(0), &busy, silent()).unwrap_err();
+        assert!(matches!(error, AgentError::Busy { .. }), "{error}");
+        let broken = exchanges(3, Some((None, "the program hung up")));
+        let error = judged("pi", Ended::Exited(0), &broken, silent()).unwrap_err();
+        assert!(matches!(error, AgentError::Silent { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_reason_that_a_program_gives_is_short_and_plain() {
+        let reason = format!("\x1b[2J\0{}", "x".repeat(8_000_000));
+        let fault = Fault::Failed { status: None, reason };
+        let error = judged("codex", Ended::Exited(0), &exchanges(1, None), Err(fault)).unwrap_err();
+        let told = error.to_string();
+        assert!(told.len() < 3_000 && !told.contains(['\x1b', '\0']), "{told}");
+    }
+
+    #[test]
     fn a_command_is_judged_by_its_exit_code() {
         let none = Exchanges::default();
         assert_eq!(
@@ -238,7 +320,7 @@ mod tests {
     fn money_memory_and_time_are_named() {
         let poor = Exchanges { over_budget: 1, ..exchanges(1, Some((Some(402), "no money"))) };
         let error = judged("codex", Ended::Exited(1), &poor, Err(Fault::Ended)).unwrap_err();
-        assert_eq!(error, AgentError::OverBudget);
+        assert_eq!(error, AgentError::OverBudget { reason: "no money".to_owned() });
         let full = Ended::OutOfMemory { peak_mib: 512 };
         let error = judged("codex", full, &exchanges(1, None), Err(Fault::Ended)).unwrap_err();
         assert_eq!(error, AgentError::OutOfMemory { peak_mib: 512 });

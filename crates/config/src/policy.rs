@@ -7,6 +7,7 @@
 mod internal;
 mod section;
 
+pub(crate) use internal::is_nobodys;
 pub use internal::{Address, AddressError, InternalHost, PublicKey, PublicKeyError, TrustedAgent};
 pub use section::{
     ApprovalSection, BudgetSection, CeilingsSection, EgressPolicy, PhaseRules, RegistriesSection,

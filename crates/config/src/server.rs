@@ -8,7 +8,8 @@ mod network;
 mod section;
 
 pub use address::{
-    DatabaseUrl, DatabaseUrlError, ListenAddress, ListenAddressError, PublicUrl, PublicUrlError,
+    DatabaseUrl, DatabaseUrlError, ListenAddress, ListenAddressError, ModelAddress, PublicUrl,
+    PublicUrlError,
 };
 pub use network::{CloudSection, ProviderTools, RegistrySection, Traffic};
 pub use section::{
@@ -55,6 +56,8 @@ record! {
         sandboxes: Storing = Storing::default(),
         /// Model providers, by name. Their keys are secrets.
         models: Vec<Model> = vec![],
+        /// A directory with templates that replace the built-in ones of what agents are told.
+        prompts: Option<FilePath> = None,
         /// The most that one run may use, within the security team's policy.
         limits: CeilingsSection = CeilingsSection::default(),
         /// Money for models per scope and period, beside what the security team's policy says.

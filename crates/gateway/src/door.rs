@@ -10,13 +10,17 @@ use domain::id::SandboxId;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::error::{Code, Problem};
 
-use crate::{networks::NetworkResolver, problem::Answer, sources::SourceResolver, values::Values};
+use crate::{
+    desk::AgentDesk, networks::NetworkResolver, problem::Answer, sources::SourceResolver,
+    values::Values,
+};
 
 pub struct Door<S> {
     pub sandboxes: Arc<S>,
     pub sources: Arc<dyn SourceResolver>,
     pub networks: Arc<dyn NetworkResolver>,
     pub values: Arc<dyn Values>,
+    pub agents: Arc<dyn AgentDesk>,
     pub ids: Arc<dyn IdSource>,
     /// Who owns what is made through this door.
     pub owner: String,
@@ -39,6 +43,7 @@ impl<S> Clone for Door<S> {
             sources: self.sources.clone(),
             networks: self.networks.clone(),
             values: self.values.clone(),
+            agents: self.agents.clone(),
             ids: self.ids.clone(),
             owner: self.owner.clone(),
             version: self.version.clone(),

@@ -19,6 +19,11 @@ pub trait NetworkResolver: Send + Sync + 'static {
     /// What the setup of an image may reach: all that the policy allows a setup.
     fn for_setup(&self, owner: &Owner) -> Option<Network>;
 
+    /// Comes back when it is known what rules mean: which hosts a registry has, for example.
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Which rule decides about a request of `sandbox`, and why.
     fn explain(
         &self,

@@ -2,7 +2,7 @@
 
 use utoipa::OpenApi;
 
-use crate::routes::{egress, exec, files, images, life, sandboxes, secrets, server};
+use crate::routes::{agents, egress, exec, files, images, life, sandboxes, secrets, server};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -28,6 +28,9 @@ use crate::routes::{egress, exec, files, images, life, sandboxes, secrets, serve
         egress::log,
         egress::reload,
         exec::exec,
+        agents::list,
+        agents::inside,
+        agents::work,
         files::entry,
         files::entries,
         files::read,
@@ -44,7 +47,12 @@ use crate::routes::{egress, exec, files, images, life, sandboxes, secrets, serve
         secrets::delete,
         secrets::rotate_key
     ),
-    components(schemas(wire::exec::StartExec, wire::exec::ClientSays))
+    components(schemas(
+        wire::exec::StartExec,
+        wire::exec::ClientSays,
+        wire::agent::StartAgent,
+        wire::agent::AgentHears
+    ))
 )]
 struct Document;
 

@@ -53,9 +53,16 @@ fn status(code: Code) -> StatusCode {
         | Code::Source
         | Code::ProgramMissing
         | Code::Path
-        | Code::Unsupported => StatusCode::UNPROCESSABLE_ENTITY,
+        | Code::Unsupported
+        | Code::AgentStopped
+        | Code::AgentSilent
+        | Code::AgentUnusable
+        | Code::ModelRefused
+        | Code::OverBudget
+        | Code::TimeLimit
+        | Code::OutOfMemory => StatusCode::UNPROCESSABLE_ENTITY,
         Code::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Code::Busy | Code::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+        Code::Busy | Code::Stopped | Code::ModelBusy => StatusCode::SERVICE_UNAVAILABLE,
         Code::Lost | Code::Internal | Code::Unknown => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -9,9 +9,10 @@ use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
 
 use crate::{
     commands::{
-        audit::Audit, backup::Backup, completions::Completions, config::Config, doctor::Doctor,
-        egress::Egress, egress_gateway::EgressGateway, image::Image, policy::Policy,
-        restore::Restore, sandbox::Sandbox, secret::Secret, up::Up, version::Version,
+        agent::Agent, audit::Audit, backup::Backup, completions::Completions, config::Config,
+        doctor::Doctor, egress::Egress, egress_gateway::EgressGateway, image::Image,
+        policy::Policy, restore::Restore, sandbox::Sandbox, secret::Secret, up::Up,
+        version::Version,
     },
     terminal::ColorChoice,
 };
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Up(Up),
     Sandbox(Sandbox),
     Image(Image),
+    Agent(Agent),
     Secret(Secret),
     Egress(Egress),
     #[command(hide = true)]
@@ -65,7 +67,7 @@ pub(crate) enum Command {
 /// The headings of `lamp --help`, and the commands under each.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
     ("Set up", &["doctor", "config", "policy", "up"]),
-    ("Sandboxes", &["sandbox", "image", "secret", "egress"]),
+    ("Sandboxes", &["sandbox", "image", "agent", "secret", "egress"]),
     ("Look after the data", &["audit", "backup", "restore"]),
     ("About this program", &["version", "completions", "help"]),
 ];
@@ -73,7 +75,7 @@ pub(crate) const GROUPS: &[(&str, &[&str])] = &[
 /// What holds for every command, and what this version cannot do yet.
 const ENDING: &str = "\
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage; those that run a command end as it does.
-This version has sandboxes, but it cannot run tasks yet.";
+This version has sandboxes and agents in them, but it cannot run tasks yet.";
 
 /// The whole command line, with its page of help.
 pub(crate) fn command() -> clap::Command {

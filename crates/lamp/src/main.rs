@@ -16,6 +16,7 @@ mod cli;
 mod commands;
 mod copy;
 mod data_directory;
+mod desk;
 mod discretion;
 mod doctor;
 mod egress_log;

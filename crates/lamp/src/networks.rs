@@ -4,7 +4,7 @@
 //! refused before anything is made, with the rule that would be needed: a sandbox whose network is quietly smaller than
 //! asked for would only fail later.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use contracts::{
     egress::{Internal, Network},
@@ -21,6 +21,7 @@ use egress::broker::{
 };
 use futures::future::BoxFuture;
 use gateway::NetworkResolver;
+use tokio::sync::watch;
 use wire::{
     egress::{
         EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, LearnedRule,
@@ -38,6 +39,9 @@ use crate::{
     reload::Reloader,
     way_out::{self, Certificates},
 };
+
+/// How long package managers may take to say where their registries are.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The layers above what anybody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +89,8 @@ pub(crate) struct Networks {
     pub(crate) broker: Arc<Broker>,
     /// Where exchanges are written down.
     pub(crate) log: PathBuf,
+    /// True once the package managers have said where their registries are.
+    pub(crate) registries: watch::Receiver<bool>,
 }
 
 struct Granted {
@@ -129,6 +135,14 @@ impl Layers {
 }
 
 impl NetworkResolver for Networks {
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        let mut registries = self.registries.clone();
+        Box::pin(async move {
+            // One that never answers keeps nobody waiting for ever; what it would have said is then refused, with the reason.
+            drop(tokio::time::timeout(PATIENCE, registries.wait_for(|told| *told)).await);
+        })
+    }
+
     fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
         self.reloader.layers().network(wish, owner)
     }

@@ -91,6 +91,7 @@ impl Outward {
             reloader: Arc::clone(&self.reloader),
             broker: Arc::clone(self.gatekeeper.broker()),
             log: self.log.clone(),
+            registries: self.gatekeeper.registries(),
         }
     }
 

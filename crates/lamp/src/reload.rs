@@ -55,6 +55,11 @@ impl Reloader {
         self.held().layers
     }
 
+    /// What `lamp.yaml` says now.
+    pub(crate) fn said(&self) -> Arc<Said> {
+        self.held().said
+    }
+
     fn held(&self) -> Held {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

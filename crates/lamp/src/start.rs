@@ -86,6 +86,7 @@ fn run(
         Command::Up(up) => up.run(environment, out),
         Command::Sandbox(sandbox) => sandbox.run(environment, out, err),
         Command::Image(image) => image.run(environment, out, err),
+        Command::Agent(agent) => agent.run(environment, out, err),
         Command::Secret(secret) => secret.run(environment, out, err),
         Command::Egress(egress) => egress.run(environment, colors, out),
         Command::EgressGateway(_) => EgressGateway::run(),

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use config::{
-    policy::{Address, PolicyFile},
+    policy::PolicyFile,
     server::{Model, ProviderTools, ServerFile},
 };
 use contracts::egress::Internal;
@@ -70,7 +70,7 @@ fn route(model: &Model, certificates: Certificates<'_>) -> anyhow::Result<ModelR
                 "name its host; an address goes into `addresses`",
             )
         })?;
-        let addresses: Vec<IpAddr> = model.addresses.iter().map(|it| Address::get(*it)).collect();
+        let addresses: Vec<IpAddr> = model.addresses.iter().map(|it| it.get()).collect();
         let authority = match &model.ca {
             Some(ca) => certificates.read(ca.as_str())?,
             None => None,

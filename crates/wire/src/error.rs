@@ -56,6 +56,21 @@ pub enum Code {
     Lost,
     /// The server was stopped meanwhile.
     Stopped,
+    /// The agent ended without an answer.
+    AgentStopped,
+    /// The agent said nothing for too long.
+    AgentSilent,
+    /// The agent's answer could not be understood.
+    AgentUnusable,
+    /// The model refused, and would again.
+    ModelRefused,
+    /// The model cannot be reached now.
+    ModelBusy,
+    /// There is no money left.
+    OverBudget,
+    /// It took longer than it may.
+    TimeLimit,
+    OutOfMemory,
     Internal,
     /// A code that this client is too old to know.
     #[serde(other)]

@@ -5,6 +5,7 @@
 //! | [`sandbox`] | create, list, measure sandboxes |
 //! | [`exec`] | a command inside, over a WebSocket |
 //! | [`files`] | files inside |
+//! | [`agent`] | agents, and one at work in a sandbox, over a WebSocket |
 //! | [`image`] | what sandboxes start from |
 //! | [`egress`] | what a sandbox may reach, explained and learned |
 //! | [`secret`] | secrets: set and described, never read back |
@@ -15,6 +16,7 @@
 //! Everything is under [`VERSION`]. Keys may be added; a key that changes its meaning makes a new version.
 //! The shapes know nothing of the rooms behind the door, so that neither has to move when the other does.
 
+pub mod agent;
 pub mod client;
 pub mod egress;
 pub mod error;

@@ -74,14 +74,6 @@ pub fn read_plain(mode: Mode, json: &str) -> Result<Answer, Faults> {
     convert::answer(mode, value)
 }
 
-/// What is said to an agent whose answer could not be used, in the one round that it has to repair it.
-///
-/// These are the built-in words; [`Templates::repair`](crate::brief::Templates::repair) has the operator's.
-pub fn repair(mode: Mode, faults: &Faults) -> String {
-    let templates = crate::brief::Templates::builtin();
-    templates.and_then(|it| it.repair(mode, faults)).unwrap_or_else(|_broken| faults.to_string())
-}
-
 fn without_block(mode: Mode, text: &str) -> Result<Answer, Faults> {
     let missing = |kind: Kind| {
         Err(Faults::one(format!(

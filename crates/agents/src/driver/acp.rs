@@ -13,7 +13,7 @@ use contracts::agent::Answer;
 use domain::transcript::{AgentEvent, ToolKind, Verdict};
 use serde_json::{Value, json};
 
-use super::{Came, Fault, Talk, permit};
+use super::{Came, Fault, Talk, is_name, permit};
 use crate::{
     director::{Next as Direction, steering},
     language::{Heard, Over, acp, owned, text},
@@ -89,8 +89,8 @@ impl Line<'_, '_> {
             Some(_) | None => {
                 let wish = json!({ "cwd": directory, "mcpServers": [] });
                 let made = self.request("session/new", wish).await?.map_err(failed)?;
-                let none = || Fault::Protocol("it opened a session without a name".to_owned());
-                owned(&made, "/sessionId").ok_or_else(none)?
+                let none = || Fault::Protocol("it opened a session without a name, or with one that is too long".to_owned());
+                owned(&made, "/sessionId").filter(|name| is_name(name)).ok_or_else(none)?
             }
         };
         self.session = Some(session.clone());
@@ -203,13 +203,9 @@ impl Line<'_, '_> {
     }
 
     async fn permission(&mut self, message: &Value) -> Value {
-        let call = message.pointer("/params/toolCall").cloned().unwrap_or(Value::Null);
-        let title = owned(&call, "/title").unwrap_or_else(|| "a tool".to_owned());
-        let heard = acp::update(&with_kind(&call)).into_iter().next();
-        let kind = match heard {
-            Some(Heard::Tool(news)) => news.kind.unwrap_or(ToolKind::Other),
-            Some(_) | None => ToolKind::Other,
-        };
+        let title = owned(message, "/params/toolCall/title");
+        let title = title.unwrap_or_else(|| "a tool".to_owned());
+        let kind = text(message, "/params/toolCall/kind").map_or(ToolKind::Other, acp::kind);
         let is_cancelled = self.steer.is_some();
         let verdict = permit(self.talk.mode, kind);
         let wanted = match verdict {
@@ -251,15 +247,6 @@ impl Line<'_, '_> {
         });
         Ok(self.talk.pipe.say(&cancel).await?)
     }
-}
-
-/// A tool call in a question has no word for what kind of news it is.
-fn with_kind(call: &Value) -> Value {
-    let mut call = call.clone();
-    if let Some(map) = call.as_object_mut() {
-        map.insert("sessionUpdate".to_owned(), Value::from("tool_call"));
-    }
-    call
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]

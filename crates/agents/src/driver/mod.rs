@@ -106,9 +106,9 @@ impl Talk<'_> {
                 next = self.pipe.next(MOMENT) => match next? {
                     pipe::Next::Line(line) => {
                         self.quiet = Duration::ZERO;
-                        match serde_json::from_str::<Value>(&line) {
-                            Ok(value) if value.is_object() => return Ok(Came::Line(value)),
-                            Ok(_) | Err(_) => self.pipe.noise(&line)?,
+                        match pipe::object(&line) {
+                            Some(value) => return Ok(Came::Line(value)),
+                            None => self.pipe.noise(&line)?,
                         }
                     }
                     pipe::Next::Pause => self.pause().await?,
@@ -134,6 +134,8 @@ impl Talk<'_> {
                     self.introduced.version = version.or(self.introduced.version.take());
                     self.introduced.model = model.or(self.introduced.model.take());
                 }
+                // One that is no name is not passed on: it would be given back to the program, and kept.
+                Heard::Session(session) if !is_name(&session) => {}
                 Heard::Session(session) => {
                     self.introduced.session = Some(session.clone());
                     self.introduce().await;
@@ -181,6 +183,14 @@ impl Talk<'_> {
             Over::Failed { status, reason } => Err(Fault::Failed { status, reason }),
         }
     }
+}
+
+/// Bytes of a session's name.
+const NAME_LIMIT: usize = 512;
+
+/// Whether this can be what a program calls its memory.
+pub(crate) fn is_name(session: &str) -> bool {
+    session.len() <= NAME_LIMIT && !session.chars().any(char::is_control)
 }
 
 /// Whether a program that asks may use a tool. The mount is what holds; this saves it the trouble of trying.

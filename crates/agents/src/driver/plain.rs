@@ -1,8 +1,5 @@
 //! Any program: its task at its input, its words as they come, and its end.
 
-use contracts::agent::Run;
-use serde_json::json;
-
 use super::{Fault, Talk};
 use crate::{language::Heard, pipe::Next};
 
@@ -24,32 +21,4 @@ pub(crate) async fn converse(talk: &mut Talk<'_>) -> Result<(), Fault> {
             Next::End => return Ok(()),
         }
     }
-}
-
-/// The task, as such a program gets it.
-pub(crate) fn task(run: &Run) -> String {
-    let brief = &run.brief;
-    let plan = brief.approved.as_ref().map(|(plan, conditions)| {
-        let files = plan.files.iter().map(|it| json!({ "path": it.path, "why": it.why }));
-        json!({
-            "summary": plan.summary,
-            "files": files.collect::<Vec<_>>(),
-            "tests": plan.tests,
-            "commands": plan.commands,
-            "allowed_paths": conditions.paths,
-        })
-    });
-    let task = json!({
-        "version": 1,
-        "task": run.task.to_string(),
-        "mode": run.mode.name(),
-        "directories": run.directories,
-        "request": brief.request,
-        "author": brief.author,
-        "quotes": brief.quotes,
-        "guidance": brief.guidance,
-        "feedback": brief.feedback,
-        "plan": plan,
-    });
-    task.to_string() + "\n"
 }

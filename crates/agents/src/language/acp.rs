@@ -106,7 +106,7 @@ fn said(update: &Value) -> Option<String> {
         .or_else(|| update.pointer("/rawOutput").and_then(readable))
 }
 
-fn kind(word: &str) -> ToolKind {
+pub(crate) fn kind(word: &str) -> ToolKind {
     match word {
         "read" => ToolKind::Read,
         "edit" | "delete" | "move" => ToolKind::Edit,

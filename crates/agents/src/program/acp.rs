@@ -3,7 +3,8 @@
 //! Where its model is, it finds in variables; what it makes of them is between the two.
 
 use super::{
-    FirstInput, Format, KEY, KEY_VARIABLE, Launch, Program, Speech, Steering, Wish, variables,
+    FirstInput, Format, KEY, KEY_VARIABLE, Launch, ModelChoice, Program, Speech, Steering, Wish,
+    variables,
 };
 
 pub(super) const PROGRAM: Program = Program {
@@ -18,6 +19,7 @@ pub(super) const PROGRAM: Program = Program {
         Format::OpenAiResponses,
         Format::Gemini,
     ],
+    model: ModelChoice::Its,
     speech: Speech::Acp,
     steering: Steering::AtOnce,
     memory: &[],

@@ -3,7 +3,8 @@
 //! It is not in an image. It is brought into the sandbox before it starts ([`crate::crew`]).
 
 use super::{
-    FirstInput, Format, KEY, KEY_VARIABLE, Launch, Program, Speech, Steering, Wish, variables,
+    FirstInput, Format, KEY, KEY_VARIABLE, Launch, ModelChoice, Program, Speech, Steering, Wish,
+    variables,
 };
 
 /// Where it is put, below the home of agents.
@@ -16,6 +17,7 @@ pub(super) const PROGRAM: Program = Program {
     binary: "lamp-agent",
     version: &[],
     formats: &[Format::AnthropicMessages, Format::OpenAiChat, Format::Gemini],
+    model: ModelChoice::Ours,
     speech: Speech::Acp,
     steering: Steering::AtOnce,
     memory: &[".lamp-agent/sessions"],

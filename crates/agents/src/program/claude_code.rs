@@ -4,7 +4,8 @@
 //! refuses ten times unless it is told otherwise; it reads `CLAUDE.md` and not `AGENTS.md`, which is why the brief has that.
 
 use super::{
-    FirstInput, Format, KEY, Launch, Package, Program, Speech, Steering, Wish, variables, words,
+    FirstInput, Format, KEY, Launch, ModelChoice, Package, Program, Speech, Steering, Wish,
+    variables, words,
 };
 
 pub(super) const PROGRAM: Program = Program {
@@ -14,6 +15,7 @@ pub(super) const PROGRAM: Program = Program {
     binary: "claude",
     version: &["claude", "--version"],
     formats: &[Format::AnthropicMessages],
+    model: ModelChoice::Its,
     speech: Speech::ClaudeStream,
     steering: Steering::AtOnce,
     memory: &[".claude/projects"],

@@ -2,11 +2,11 @@
 //!
 //! Habits: it has a sandbox of its own, which is switched off inside ours; with an input that stays open it waits for ever; it syncs
 //! plugins from the net unless these are off; its home must not be below the temporary directory; its tools see its key
-//! unless the policy of its shell leaves that out.
+//! unless the policy of its shell leaves that out; its search runs at the provider, past the gateway, and is switched off.
 
 use super::{
-    FirstInput, Format, HomeFile, KEY, KEY_VARIABLE, Launch, Lines, Package, Program, Speech,
-    Steering, Wish, variables, words,
+    FirstInput, Format, HomeFile, KEY, KEY_VARIABLE, Launch, Lines, ModelChoice, Package, Program,
+    Speech, Steering, Wish, variables, words,
 };
 
 pub(super) const PROGRAM: Program = Program {
@@ -16,6 +16,7 @@ pub(super) const PROGRAM: Program = Program {
     binary: "codex",
     version: &["codex", "--version"],
     formats: &[Format::OpenAiResponses],
+    model: ModelChoice::Its,
     speech: Speech::Lines(Lines::Codex),
     steering: Steering::AfterTurn,
     memory: &[".codex/sessions"],
@@ -51,6 +52,7 @@ fn config(url: &str) -> String {
     format!(
         "model_provider = \"lamp\"\n\
          check_for_update_on_startup = false\n\
+         web_search = \"disabled\"\n\
          \n\
          [analytics]\n\
          enabled = false\n\

@@ -6,8 +6,8 @@
 use serde_json::json;
 
 use super::{
-    FirstInput, Format, HomeFile, KEY, Launch, Lines, Package, Program, Speech, Steering, Wish,
-    variables, words,
+    FirstInput, Format, HomeFile, KEY, Launch, Lines, ModelChoice, Package, Program, Speech,
+    Steering, Wish, variables, words,
 };
 
 pub(super) const PROGRAM: Program = Program {
@@ -17,6 +17,7 @@ pub(super) const PROGRAM: Program = Program {
     binary: "gemini",
     version: &["gemini", "--version"],
     formats: &[Format::Gemini],
+    model: ModelChoice::Its,
     speech: Speech::Lines(Lines::Gemini),
     steering: Steering::AfterTurn,
     memory: &[".gemini/tmp"],

@@ -12,6 +12,7 @@ mod command;
 mod gemini;
 mod opencode;
 mod pi;
+mod qwen;
 
 use std::{collections::BTreeMap, fmt};
 
@@ -19,12 +20,13 @@ pub(crate) use command::ANSWER;
 use contracts::agent::Mode;
 
 /// Every program, in the order in which people are told.
-pub const ALL: [&Program; 8] = [
+pub const ALL: [&Program; 9] = [
     &claude_code::PROGRAM,
     &codex::PROGRAM,
     &opencode::PROGRAM,
     &gemini::PROGRAM,
     &pi::PROGRAM,
+    &qwen::PROGRAM,
     &builtin::PROGRAM,
     &acp::PROGRAM,
     &command::PROGRAM,
@@ -33,8 +35,8 @@ pub const ALL: [&Program; 8] = [
 /// The home of agents, inside.
 pub const HOME: &str = "/home/lamp";
 
-/// Where recipes put programs, inside.
-pub const SHELF: &str = "/opt/lamp-agents";
+/// Where recipes put programs, inside. In the home, because a setup without a root can write only there.
+pub const SHELF: &str = "/home/lamp/.lamp-agents";
 
 /// What there is to know about a program.
 #[derive(Debug)]
@@ -50,6 +52,7 @@ pub struct Program {
     pub version: &'static [&'static str],
     /// The models' languages that it can speak, the best first. None: it asks no model that we know of.
     pub formats: &'static [Format],
+    pub model: ModelChoice,
     pub speech: Speech,
     pub steering: Steering,
     /// Directories below its home that hold what it remembers.
@@ -85,6 +88,15 @@ pub enum Speech {
 pub enum Lines {
     Codex,
     Gemini,
+}
+
+/// Who says which model is asked, where nobody does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelChoice {
+    /// The program has a favourite.
+    Its,
+    /// It has to be told.
+    Ours,
 }
 
 /// When a person's words reach it.

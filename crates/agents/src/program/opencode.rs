@@ -6,8 +6,8 @@
 use serde_json::json;
 
 use super::{
-    FirstInput, Format, HomeFile, KEY, KEY_VARIABLE, Launch, Package, Program, Speech, Steering,
-    Wish, may_write, variables, words,
+    FirstInput, Format, HomeFile, KEY, KEY_VARIABLE, Launch, ModelChoice, Package, Program, Speech,
+    Steering, Wish, may_write, variables, words,
 };
 
 pub(super) const PROGRAM: Program = Program {
@@ -17,6 +17,7 @@ pub(super) const PROGRAM: Program = Program {
     binary: "opencode",
     version: &["opencode", "--version"],
     formats: &[Format::OpenAiChat, Format::AnthropicMessages],
+    model: ModelChoice::Ours,
     speech: Speech::Acp,
     steering: Steering::AtOnce,
     memory: &[".local/share/opencode"],

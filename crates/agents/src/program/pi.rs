@@ -6,8 +6,8 @@
 use serde_json::json;
 
 use super::{
-    FirstInput, Format, HomeFile, KEY, KEY_VARIABLE, Launch, Package, Program, Speech, Steering,
-    Wish, variables, words,
+    FirstInput, Format, HomeFile, KEY, KEY_VARIABLE, Launch, ModelChoice, Package, Program, Speech,
+    Steering, Wish, variables, words,
 };
 
 pub(super) const PROGRAM: Program = Program {
@@ -20,6 +20,7 @@ pub(super) const PROGRAM: Program = Program {
     binary: "pi-acp",
     version: &["pi", "--version"],
     formats: &[Format::OpenAiChat, Format::AnthropicMessages],
+    model: ModelChoice::Ours,
     speech: Speech::Acp,
     steering: Steering::AtOnce,
     memory: &[".pi/agent/sessions", ".pi/pi-acp"],

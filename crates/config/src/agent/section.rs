@@ -41,6 +41,10 @@ words! {
         Opencode = "opencode",
         /// Gemini CLI.
         Gemini = "gemini",
+        /// pi.
+        Pi = "pi",
+        /// Qwen Code.
+        Qwen = "qwen",
         /// Any agent that speaks ACP; `command` starts it.
         Acp = "acp",
         /// The agent that comes with Lamplighter.
@@ -76,6 +80,8 @@ fn look_at_command(node: &Node, problems: &mut Problems) {
             | Driver::Codex
             | Driver::Opencode
             | Driver::Gemini
+            | Driver::Pi
+            | Driver::Qwen
             | Driver::Builtin),
         ) => {
             let Some(command) = command else { return };

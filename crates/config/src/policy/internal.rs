@@ -54,22 +54,22 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let address: IpAddr =
             text.parse().map_err(|_not_one| AddressError::Malformed(text.to_owned()))?;
-        let canonical = address.to_canonical();
-        let is_link_local = match canonical {
-            IpAddr::V4(v4) => v4.is_link_local() || v4.is_broadcast(),
-            IpAddr::V6(v6) => v6.is_unicast_link_local(),
-        };
-        let is_metadata = METADATA.contains(&canonical.to_string().as_str());
-        if canonical.is_loopback()
-            || canonical.is_unspecified()
-            || canonical.is_multicast()
-            || is_link_local
-            || is_metadata
-        {
+        if address.to_canonical().is_loopback() || is_nobodys(address) {
             return Err(AddressError::Special(address));
         }
         Ok(Self(address))
     }
+}
+
+/// Whether an address means everyone, nobody, or something that a cloud keeps for itself.
+pub(crate) fn is_nobodys(address: IpAddr) -> bool {
+    let canonical = address.to_canonical();
+    let is_link_local = match canonical {
+        IpAddr::V4(v4) => v4.is_link_local() || v4.is_broadcast(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
+    let is_metadata = METADATA.contains(&canonical.to_string().as_str());
+    canonical.is_unspecified() || canonical.is_multicast() || is_link_local || is_metadata
 }
 
 impl fmt::Display for Address {

@@ -6,7 +6,12 @@ use std::{
     str::FromStr,
 };
 
-use crate::{problem::quoted, secret, shape::text};
+use crate::{
+    policy::{AddressError, is_nobodys},
+    problem::quoted,
+    secret,
+    shape::text,
+};
 
 /// An address and a port to listen on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,6 +99,38 @@ text!(
     "a URL",
     help = "write it as `https://lamp.example.com`, without a password",
     pattern = "^https?://"
+);
+
+/// One address of a model. Other than a host in the company's network, it may be on this machine: a model that runs here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ModelAddress(IpAddr);
+
+impl ModelAddress {
+    pub const fn get(self) -> IpAddr {
+        self.0
+    }
+}
+
+impl FromStr for ModelAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let address: IpAddr =
+            text.parse().map_err(|_not_one| AddressError::Malformed(text.to_owned()))?;
+        if is_nobodys(address) { Err(AddressError::Special(address)) } else { Ok(Self(address)) }
+    }
+}
+
+impl fmt::Display for ModelAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+text!(
+    ModelAddress,
+    "an address",
+    help = "write it as `127.0.0.1`, `10.1.2.3` or `fd12::1`; one address, not a range"
 );
 
 /// Where the server remembers.

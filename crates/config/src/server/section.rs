@@ -1,12 +1,13 @@
 //! The sections of the server's file.
 
+use std::time::Duration;
+
 use domain::{agent::Tier, policy::ModelProvider};
 
-use super::{ListenAddress, ProviderTools, PublicUrl};
+use super::{ListenAddress, ModelAddress, ProviderTools, PublicUrl};
 use crate::{
     agent::ImageBase,
     names::{FilePath, PlainName, VariableName},
-    policy::Address,
     problem::Problems,
     shape::{Count, known_words, record, words},
     units::{Cpu, Disk, Keep, Memory, Price, RunTime, Storage},
@@ -123,6 +124,8 @@ record! {
         disk: Disk = Disk::gib(20),
         /// How long a run may take.
         timeout: RunTime = RunTime::hours(2),
+        /// How long an agent may say nothing before it is taken for hung.
+        silence: RunTime = RunTime::nearest_to(Duration::from_mins(20)),
         /// How often the checks may fail before a task asks for help.
         attempts: Count<1, 20> = Count::nearest_to(5),
         /// Money for one task.
@@ -163,8 +166,8 @@ record! {
         secret: Option<VariableName> = None,
         /// Where it is, if not at its usual place.
         url: Option<PublicUrl> = None,
-        /// The addresses that the host of `url` may have. Needed for one in a private network.
-        addresses: Vec<Address> = vec![],
+        /// The addresses that the host of `url` may have. Needed for one in a private network, or on this machine.
+        addresses: Vec<ModelAddress> = vec![],
         /// A file with the certificate authority that vouches for it.
         ca: Option<FilePath> = None,
         /// Whether tools may be used that run at the provider: it searches, fetches and connects for the agent, past the policy.

@@ -23,8 +23,8 @@ pub enum AgentError {
     /// The image has no such program.
     #[error("`{program}` is not in this image: {remedy}")]
     ProgramMissing { program: String, remedy: String },
-    #[error("the budget is used up")]
-    OverBudget,
+    #[error("the budget does not reach: {reason}")]
+    OverBudget { reason: String },
     #[error("`{host}` is not allowed")]
     EgressBlocked { host: String },
     /// The agent left what its approver allowed.

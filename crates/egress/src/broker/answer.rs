@@ -304,7 +304,8 @@ impl Broker {
         let begun = lock(&member.traffic).begin(&self.standing().allowances, rule);
         match begun {
             Ok(room) => {
-                let open = Open { rule: rule.to_owned(), reservation };
+                let is_metered = reservation.is_some();
+                let open = Open { rule: rule.to_owned(), is_metered, reservation };
                 let before = lock(&member.open).insert(exchange, open);
                 // A gateway numbers each exchange once; one that does not is not paid for by others.
                 if let Some(reservation) = before.and_then(|open| open.reservation) {

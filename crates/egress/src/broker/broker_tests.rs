@@ -7,7 +7,6 @@ use std::{
 };
 
 use contracts::{
-    agent::{Exchanges, ModelMeter as _},
     egress::{EgressError, Push, Road as _},
     sandbox::Owner,
     secret::{SecretError, SecretName, SecretValue},
@@ -38,6 +37,8 @@ use crate::{
     gateway::link::Questions,
 };
 
+#[path = "tally_tests.rs"]
+mod asked;
 #[path = "record_tests.rs"]
 mod record;
 #[path = "reload_tests.rs"]
@@ -447,37 +448,6 @@ async fn money_is_set_aside_before_and_settled_after() {
     };
     let costs: Vec<Option<u64>> = world.ledger.records().iter().filter_map(cost).collect();
     assert_eq!(costs, [Some(1_050_000)]);
-}
-
-#[tokio::test]
-async fn what_models_were_asked_is_added_up_and_kept() {
-    let world = World::new().await;
-    let line = "POST https://api.anthropic.com/v1/messages";
-    let owner = world.broker.member(SANDBOX).unwrap().owner.clone();
-    assert_eq!(world.broker.exchanges(SANDBOX), Exchanges::default());
-    granted(world.request(1, line, Some(MESSAGE)).await);
-    assert_eq!(world.broker.exchanges(SANDBOX).under_way, 1);
-    let usage = Usage {
-        input_tokens: 1_000,
-        cache_read_tokens: 20,
-        output_tokens: 300,
-        complete: true,
-        ..Usage::default()
-    };
-    let done = report(Outcome::Done { status: Some(200) }, Some(usage));
-    world.broker.ended(WHOSE, Exchange(1), &done);
-    let first = world.broker.exchanges(SANDBOX);
-    assert_eq!((first.under_way, first.answered, first.failed), (0, 1, 0));
-    assert_eq!((first.used.input_tokens, first.used.output_tokens), (1_020, 300));
-    assert_eq!(world.broker.used_by(&owner), first.used);
-    granted(world.request(2, line, Some(MESSAGE)).await);
-    world.broker.ended(WHOSE, Exchange(2), &report(Outcome::Done { status: Some(529) }, None));
-    let second = world.broker.exchanges(SANDBOX);
-    let told = (Some(529), "the model answered 529".to_owned());
-    assert_eq!((second.answered, second.failed, second.last_failure), (1, 1, Some(told)));
-    let again =
-        Broker::open(settings(world.directory.path().join("egress"), Arc::default())).unwrap();
-    assert_eq!(again.used_by(&owner), second.used, "kept over a restart");
 }
 
 #[tokio::test]

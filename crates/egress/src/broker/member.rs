@@ -43,6 +43,8 @@ pub(super) struct Member {
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) rule: String,
+    /// Whether a model was asked. Also true while that is being settled.
+    pub(super) is_metered: bool,
     pub(super) reservation: Option<Reservation>,
 }
 

@@ -324,12 +324,13 @@ impl Broker {
             self.write(&record);
             return;
         };
-        let open = lock(&member.open).remove(&exchange);
+        // It stays under way until all is written down: whoever waits for that must not look too early.
+        let open = lock(&member.open)
+            .get_mut(&exchange)
+            .map(|open| (open.rule.clone(), open.reservation.take()));
         let cause = lock(&member.causes).remove(&exchange).flatten();
-        let (rule, reservation) = match open {
-            Some(open) => (Some(open.rule), open.reservation),
-            None => (None, None),
-        };
+        let (rule, reservation) = open.unzip();
+        let reservation = reservation.flatten();
         lock(&member.traffic).end(rule.as_deref(), report.bytes_up, report.bytes_down);
         lock(&member.seen).add(report, cause.as_deref());
         let cost = reservation.map(|reservation| {
@@ -340,8 +341,9 @@ impl Broker {
             cost
         });
         self.count(&member, report, cost);
-        let exchange = ExchangeRecord::new(report, cost, cause);
-        self.record(Some(&member), What::Exchange(Box::new(exchange)));
+        let record = ExchangeRecord::new(report, cost, cause);
+        self.record(Some(&member), What::Exchange(Box::new(record)));
+        lock(&member.open).remove(&exchange);
     }
 
     /// Nobody will tell how these went: they cost what was set aside.

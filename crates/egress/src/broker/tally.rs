@@ -55,7 +55,7 @@ impl ModelMeter for Broker {
 
     fn exchanges(&self, sandbox: SandboxId) -> Exchanges {
         let Some(member) = self.member(sandbox) else { return Exchanges::default() };
-        let under_way = lock(&member.open).values().filter(|it| it.reservation.is_some()).count();
+        let under_way = lock(&member.open).values().filter(|it| it.is_metered).count();
         let counted = lock(&member.asked).clone();
         Exchanges { under_way: under_way as u64, ..counted }
     }

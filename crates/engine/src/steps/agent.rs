@@ -162,7 +162,7 @@ fn trouble<H: Hands>(scene: &Scene<'_, H>, error: AgentError) -> Trouble {
         AgentError::TimeLimit { last_lines, .. } => failed(FailureKind::TimeLimit, &last_lines),
         AgentError::ProgramMissing { .. } => failed(FailureKind::AgentError, ""),
         AgentError::Unusable { last_lines, .. } => failed(FailureKind::PlanUnusable, &last_lines),
-        AgentError::OverBudget => failed(FailureKind::BudgetHit, ""),
+        AgentError::OverBudget { .. } => failed(FailureKind::BudgetHit, ""),
         AgentError::EgressBlocked { .. } => failed(FailureKind::EgressBlocked, ""),
         AgentError::Drift { .. } => failed(FailureKind::PlanDrift, ""),
         AgentError::OutOfMemory { .. } => failed(FailureKind::Oom, ""),

@@ -1,5 +1,6 @@
 //! The table of what can be asked.
 
+pub(crate) mod agents;
 pub(crate) mod egress;
 pub(crate) mod exec;
 pub(crate) mod files;
@@ -37,6 +38,9 @@ pub fn router<S: Sandboxes>(door: Door<S>) -> Router {
         .route("/v1/sandboxes/{sandbox}/egress/log", get(egress::log::<S>))
         .route("/v1/policy/reload", post(egress::reload::<S>))
         .route("/v1/sandboxes/{sandbox}/exec", get(exec::exec::<S>))
+        .route("/v1/agents", get(agents::list::<S>))
+        .route("/v1/sandboxes/{sandbox}/agents", get(agents::inside::<S>))
+        .route("/v1/sandboxes/{sandbox}/agent", get(agents::work::<S>))
         .route("/v1/sandboxes/{sandbox}/entry", get(files::entry::<S>))
         .route("/v1/sandboxes/{sandbox}/entries", get(files::entries::<S>))
         .route("/v1/sandboxes/{sandbox}/files", get(files::read::<S>).put(files::write::<S>))

@@ -31,6 +31,7 @@ impl Stage {
             sources: Arc::new(NoSources),
             networks: Arc::new(NoNetworks),
             values: Arc::new(crate::values::OneValue),
+            agents: Arc::new(gateway::NoAgents),
             ids: Arc::new(SystemIds),
             owner: "ann".to_owned(),
             version: "1.2.3".to_owned(),

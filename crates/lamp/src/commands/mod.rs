@@ -3,6 +3,7 @@
 //! `run` takes what the command needs from the outside and a writer, so that it
 //! can be tested without a process.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod completions;

@@ -20,6 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     data_directory::Account,
+    desk::Desk,
     discretion::{CleanLog, Discretion},
     environment::Environment,
     exit::Exit,
@@ -122,11 +123,16 @@ impl Up {
         self.tell(out, (&socket, address, &data), &sandboxes)?;
         let values: Arc<dyn Values> =
             Arc::new(Discretion { keeper, store: Arc::clone(&outward.store) });
+        let sandboxes_of_agents = Arc::new(sandboxes.clone());
+        let broker = Arc::clone(outward.gatekeeper.broker());
+        let reloader = Arc::clone(&outward.reloader);
+        let desk = Desk::open(&data, sandboxes_of_agents, reloader, broker)?;
         let door = Door {
             sandboxes: Arc::new(sandboxes.clone()),
             sources: Arc::new(Mirrored(sandboxes.clone())),
             networks: Arc::new(outward.networks()),
             values: Arc::clone(&values),
+            agents: Arc::new(desk),
             ids: Arc::new(SystemIds),
             owner: OWNER.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -28,6 +28,7 @@ use egress::{
 };
 use sandbox::Provider;
 use secrets::keeper::Keeper;
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
@@ -53,6 +54,7 @@ const BUNDLES: [&str; 3] =
 pub(crate) struct Gatekeeper {
     broker: Arc<Broker>,
     sandboxes: Arc<Sandboxes>,
+    registries: watch::Receiver<bool>,
 }
 
 /// What the way out is made of.
@@ -95,8 +97,9 @@ impl Gatekeeper {
             }
         });
         broker.serving().await;
-        let keeper = Self { broker, sandboxes };
-        keeper.ask_package_managers(said.server.clone(), environment.home.clone(), tasks);
+        let (told, registries) = watch::channel(false);
+        let keeper = Self { broker, sandboxes, registries };
+        keeper.ask_package_managers(said.server.clone(), environment.home.clone(), tasks, told);
         Ok(keeper)
     }
 
@@ -114,7 +117,18 @@ impl Gatekeeper {
         self.sandboxes.let_go();
     }
 
-    fn ask_package_managers(&self, file: ServerFile, home: Option<PathBuf>, tasks: &TaskTracker) {
+    /// Becomes true when the package managers have said where their registries are.
+    pub(crate) fn registries(&self) -> watch::Receiver<bool> {
+        self.registries.clone()
+    }
+
+    fn ask_package_managers(
+        &self,
+        file: ServerFile,
+        home: Option<PathBuf>,
+        tasks: &TaskTracker,
+        told: watch::Sender<bool>,
+    ) {
         let broker = Arc::clone(&self.broker);
         tasks.spawn(async move {
             let asked = tokio::task::spawn_blocking(move || {
@@ -124,6 +138,7 @@ impl Gatekeeper {
                 Ok(hosts) => drop(broker.reload_registries(hosts).await),
                 Err(error) => broker.alarm(None, error.to_string()),
             }
+            told.send_replace(true);
         });
     }
 }

@@ -8,24 +8,13 @@ use futures::{
     stream::{SplitSink, SplitStream},
 };
 use tokio::sync::{Mutex, Semaphore};
-use tokio_tungstenite::{
-    WebSocketStream, client_async_with_config,
-    tungstenite::{
-        self, Message,
-        client::IntoClientRequest as _,
-        http::{HeaderValue, header},
-        protocol::WebSocketConfig,
-    },
-};
+use tokio_tungstenite::tungstenite::Message;
 
-use super::{ClientError, Endpoint, endpoint::Both};
-use crate::{
-    VERSION,
-    error::{Code, Problem, Refusal},
-    exec::{ClientSays, Finished, MESSAGE_LIMIT, ServerSays, Size, StartExec, Tag, WINDOW},
+use super::{
+    ClientError, Endpoint,
+    socket::{self, Socket},
 };
-
-type Socket = WebSocketStream<Box<dyn Both>>;
+use crate::exec::{ClientSays, Finished, ServerSays, Size, StartExec, Tag, WINDOW};
 
 /// What is said to a command. Clones say to the same one.
 #[derive(Debug, Clone)]
@@ -54,34 +43,12 @@ pub(super) async fn start(
     path: &str,
     start: &StartExec,
 ) -> Result<(ExecTalking, ExecHearing), ClientError> {
-    let address = format!("ws://{}{VERSION}{path}", endpoint.host());
-    let mut request =
-        address.into_client_request().map_err(|error| ClientError::strange(&error))?;
-    if let Some(token) = endpoint.authorization() {
-        let token = HeaderValue::try_from(token).map_err(|error| ClientError::strange(&error))?;
-        request.headers_mut().insert(header::AUTHORIZATION, token);
-    }
-    let limits = WebSocketConfig::default()
-        .max_message_size(Some(MESSAGE_LIMIT))
-        .max_frame_size(Some(MESSAGE_LIMIT));
-    let stream = endpoint.connect().await?;
-    let shaken = client_async_with_config(request, stream, Some(limits)).await;
-    let (socket, _) = shaken.map_err(|error| refused(&error))?;
-    let (sink, stream) = socket.split();
+    let (sink, stream) = socket::open(endpoint, path).await?.split();
     let room = Arc::new(Semaphore::new(WINDOW));
     let talking = ExecTalking { sink: Arc::new(Mutex::new(sink)), room: room.clone() };
     let begin = serde_json::to_string(start).map_err(|error| ClientError::strange(&error))?;
     talking.send(Message::text(begin)).await?;
     Ok((talking, ExecHearing { stream, room }))
-}
-
-fn refused(error: &tungstenite::Error) -> ClientError {
-    let tungstenite::Error::Http(answer) = error else { return ClientError::broken(error) };
-    let body = answer.body().as_deref().unwrap_or_default();
-    let problem = serde_json::from_slice::<Refusal>(body).map(|refusal| refusal.error);
-    ClientError::Refused(problem.unwrap_or_else(|_| {
-        Problem::new(Code::Unknown, format!("the server answered {}", answer.status()))
-    }))
 }
 
 impl ExecTalking {

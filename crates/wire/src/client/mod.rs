@@ -2,12 +2,14 @@
 //!
 //! One connection per call: there are few calls, and a connection that is never reused is never stale.
 
+mod agent;
 mod connection;
 mod endpoint;
 mod error;
 mod exec;
 mod lines;
 mod secrets;
+mod socket;
 
 use bytes::Bytes;
 use futures::Stream;
@@ -15,12 +17,14 @@ use hyper::{Method, StatusCode};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio_util::task::TaskTracker;
 
+pub use agent::{AgentHearing, AgentTalking};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::ClientError;
 pub use exec::{ExecEvent, ExecHearing, ExecTalking};
 
 use self::connection::Answer;
 use crate::{
+    agent::{Agents, AgentsInside, StartAgent},
     egress::{
         EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, ReloadedPolicy,
     },
@@ -139,6 +143,25 @@ impl Client {
         start: &StartExec,
     ) -> Answered<(ExecTalking, ExecHearing)> {
         exec::start(&self.endpoint, &of(sandbox, "/exec"), start).await
+    }
+
+    /// The programs that the server can work with.
+    pub async fn agents(&self) -> Answered<Agents> {
+        self.get("/agents").await
+    }
+
+    /// Which of them a sandbox has.
+    pub async fn agents_inside(&self, sandbox: &str) -> Answered<AgentsInside> {
+        self.get(&of(sandbox, "/agents")).await
+    }
+
+    /// Has an agent work. The two halves are what is said to it, and what is heard from it.
+    pub async fn agent(
+        &self,
+        sandbox: &str,
+        start: &StartAgent,
+    ) -> Answered<(AgentTalking, AgentHearing)> {
+        agent::start(&self.endpoint, &of(sandbox, "/agent"), start).await
     }
 
     pub async fn entry(&self, sandbox: &str, query: &PathQuery) -> Answered<Entry> {

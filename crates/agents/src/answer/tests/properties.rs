@@ -10,6 +10,7 @@ use domain::{
 use proptest::{collection::vec, option, prelude::*};
 
 use super::*;
+use crate::brief::Templates;
 
 /// Any text that can be shown and says something.
 fn words() -> impl Strategy<Value = String> {
@@ -100,7 +101,7 @@ proptest! {
                 if let Err(faults) = read {
                     prop_assert!((1..=21).contains(&faults.sentences().len()));
                     prop_assert!(faults.sentences().iter().all(|it| it.len() <= 400 && !it.contains('\n')));
-                    prop_assert!(repair(mode, &faults).len() < 16 * 1024);
+                    prop_assert!(Templates::builtin().unwrap().repair(mode, &faults).unwrap().len() < 16 * 1024);
                 }
             }
         }

@@ -7,6 +7,7 @@ use domain::money::Money;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::brief::Templates;
 
 fn plan() -> Value {
     json!({
@@ -217,16 +218,20 @@ fn faults_are_bounded_in_number_and_length() {
     assert_eq!(faults.sentences().last().unwrap(), "and more of the kind");
 }
 
+fn repaired(mode: Mode, faults: &Faults) -> String {
+    Templates::builtin().unwrap().repair(mode, faults).unwrap()
+}
+
 #[test]
 fn every_schema_can_be_used_and_every_fault_gets_a_repair_round() {
     for mode in Mode::ALL {
         let faults = read_plain(mode, "[]").unwrap_err();
-        let said = repair(mode, &faults);
+        let said = Templates::builtin().unwrap().repair(mode, &faults).unwrap();
         assert!(said.starts_with(&format!("# Repair: {}\n", mode.name())), "{said}");
         assert!(said.contains("the answer is not an object"), "{said}");
         assert!(said.contains(Kind::of(mode).schema().trim_end()), "{said}");
     }
-    insta::assert_snapshot!(repair(
+    insta::assert_snapshot!(repaired(
         Mode::Research,
         &read_plain(Mode::Research, "{\"notes\": 7}").unwrap_err()
     ));

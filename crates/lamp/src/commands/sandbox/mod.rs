@@ -18,7 +18,7 @@ use std::io::Write;
 pub(crate) use exec::not_begun;
 use serde::Serialize;
 use wire::{client::Turn, sandbox as shape};
-pub(crate) use wishes::SourceFlags;
+pub(crate) use wishes::{SourceFlags, tier as read_tier};
 
 use crate::{
     amount,

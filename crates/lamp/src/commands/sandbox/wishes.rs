@@ -215,7 +215,7 @@ impl MakeFlags {
     }
 }
 
-fn tier(text: &str) -> Result<Tier, String> {
+pub(crate) fn tier(text: &str) -> Result<Tier, String> {
     match text {
         "verified" => Ok(Tier::Verified),
         "standard" => Ok(Tier::Standard),

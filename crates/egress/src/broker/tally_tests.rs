@@ -1,0 +1,36 @@
+//! What models were asked is added up, by sandbox and by owner.
+
+use contracts::agent::{Exchanges, ModelMeter as _};
+
+use super::*;
+
+#[tokio::test]
+async fn what_models_were_asked_is_added_up_and_kept() {
+    let world = World::new().await;
+    let line = "POST https://api.anthropic.com/v1/messages";
+    let owner = world.broker.member(SANDBOX).unwrap().owner.clone();
+    assert_eq!(world.broker.exchanges(SANDBOX), Exchanges::default());
+    granted(world.request(1, line, Some(MESSAGE)).await);
+    assert_eq!(world.broker.exchanges(SANDBOX).under_way, 1);
+    let usage = Usage {
+        input_tokens: 1_000,
+        cache_read_tokens: 20,
+        output_tokens: 300,
+        complete: true,
+        ..Usage::default()
+    };
+    let done = report(Outcome::Done { status: Some(200) }, Some(usage));
+    world.broker.ended(WHOSE, Exchange(1), &done);
+    let first = world.broker.exchanges(SANDBOX);
+    assert_eq!((first.under_way, first.answered, first.failed), (0, 1, 0));
+    assert_eq!((first.used.input_tokens, first.used.output_tokens), (1_020, 300));
+    assert_eq!(world.broker.used_by(&owner), first.used);
+    granted(world.request(2, line, Some(MESSAGE)).await);
+    world.broker.ended(WHOSE, Exchange(2), &report(Outcome::Done { status: Some(529) }, None));
+    let second = world.broker.exchanges(SANDBOX);
+    let told = (Some(529), "the model answered 529".to_owned());
+    assert_eq!((second.answered, second.failed, second.last_failure), (1, 1, Some(told)));
+    let again =
+        Broker::open(settings(world.directory.path().join("egress"), Arc::default())).unwrap();
+    assert_eq!(again.used_by(&owner), second.used, "kept over a restart");
+}

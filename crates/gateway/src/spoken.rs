@@ -1,0 +1,161 @@
+//! Takes values of secrets out of what agents say.
+//!
+//! Most texts of an event are whole and are cleaned as such. Messages and thoughts come in parts, and a value may begin in one and end in
+//! the next; so they go through a cleaner that holds back what may be a beginning, and the rest is told before anything else is.
+
+use contracts::agent::AgentEvent;
+use domain::transcript::{Ending, TodoItem, ToolCall};
+use wire::error::Problem;
+
+use crate::values::{Cleaned, Values};
+
+/// Who speaks in parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    Message(u32),
+    Thought(u32),
+    Brief,
+}
+
+struct Speaking {
+    voice: Voice,
+    cleaner: Box<dyn Cleaned>,
+    /// The beginning of a letter.
+    half: Vec<u8>,
+    part: u32,
+}
+
+pub(crate) struct Spoken<'a> {
+    values: &'a dyn Values,
+    speaking: Option<Speaking>,
+}
+
+impl<'a> Spoken<'a> {
+    pub(crate) fn new(values: &'a dyn Values) -> Self {
+        Self { values, speaking: None }
+    }
+
+    /// The same, without values. What was held back comes before it.
+    pub(crate) fn clean(&mut self, event: AgentEvent) -> Result<Vec<AgentEvent>, Problem> {
+        let (voice, text) = match event {
+            AgentEvent::Message { number, text } => (Voice::Message(number), text),
+            AgentEvent::Thought { number, text } => (Voice::Thought(number), text),
+            AgentEvent::Briefed { text, .. } => (Voice::Brief, text),
+            whole @ (AgentEvent::Started { .. }
+            | AgentEvent::ToolCall(_)
+            | AgentEvent::FileChanged { .. }
+            | AgentEvent::Todo { .. }
+            | AgentEvent::Permission { .. }
+            | AgentEvent::Question { .. }
+            | AgentEvent::Heard { .. }
+            | AgentEvent::Usage(_)
+            | AgentEvent::Trouble { .. }
+            | AgentEvent::Finished { .. }) => {
+                let mut told = self.finish();
+                told.push(self.whole(whole));
+                return Ok(told);
+            }
+        };
+        let mut told = Vec::new();
+        if self.speaking.as_ref().is_some_and(|speaking| speaking.voice != voice) {
+            told = self.finish();
+        }
+        if self.speaking.is_none() {
+            let Some(cleaner) = self.values.stream()? else {
+                // There is nothing to take out.
+                told.push(voice.event(1, text));
+                return Ok(told);
+            };
+            self.speaking = Some(Speaking { voice, cleaner, half: Vec::new(), part: 0 });
+        }
+        if let Some(speaking) = &mut self.speaking {
+            let bytes = speaking.cleaner.feed(text.as_bytes());
+            told.extend(speaking.tell(bytes));
+        }
+        Ok(told)
+    }
+
+    /// What is still held back.
+    pub(crate) fn finish(&mut self) -> Vec<AgentEvent> {
+        let Some(mut speaking) = self.speaking.take() else { return Vec::new() };
+        let bytes = speaking.cleaner.finish();
+        let mut told: Vec<AgentEvent> = speaking.tell(bytes).into_iter().collect();
+        if !speaking.half.is_empty() {
+            let rest = String::from_utf8_lossy(&speaking.half).into_owned();
+            told.push(speaking.voice.event(speaking.part + 1, rest));
+        }
+        told
+    }
+
+    fn whole(&self, event: AgentEvent) -> AgentEvent {
+        let text = |text: String| self.values.text(&text).into_owned();
+        let maybe = |it: Option<String>| it.map(text);
+        let texts = |it: Vec<String>| it.into_iter().map(text).collect();
+        match event {
+            AgentEvent::Started { program, version, model, session } => AgentEvent::Started {
+                program,
+                version: maybe(version),
+                model: maybe(model),
+                session: maybe(session),
+            },
+            AgentEvent::ToolCall(call) => AgentEvent::ToolCall(ToolCall {
+                id: text(call.id),
+                title: text(call.title),
+                input: maybe(call.input),
+                result: maybe(call.result),
+                paths: texts(call.paths),
+                ..call
+            }),
+            AgentEvent::FileChanged { path } => AgentEvent::FileChanged { path: text(path) },
+            AgentEvent::Todo { items } => {
+                let clean = |it: TodoItem| TodoItem { text: text(it.text), ..it };
+                AgentEvent::Todo { items: items.into_iter().map(clean).collect() }
+            }
+            AgentEvent::Permission { title, verdict } => {
+                AgentEvent::Permission { title: text(title), verdict }
+            }
+            AgentEvent::Question { text: asked, choices } => {
+                AgentEvent::Question { text: text(asked), choices: texts(choices) }
+            }
+            AgentEvent::Heard { text: said } => AgentEvent::Heard { text: text(said) },
+            AgentEvent::Trouble { text: said } => AgentEvent::Trouble { text: text(said) },
+            AgentEvent::Finished { ending } => AgentEvent::Finished {
+                ending: match ending {
+                    Ending::Stopped { reason } => Ending::Stopped { reason: text(reason) },
+                    same @ (Ending::Answered | Ending::Asked) => same,
+                },
+            },
+            same @ (AgentEvent::Usage(_)
+            | AgentEvent::Briefed { .. }
+            | AgentEvent::Message { .. }
+            | AgentEvent::Thought { .. }) => same,
+        }
+    }
+}
+
+impl Speaking {
+    fn tell(&mut self, bytes: Vec<u8>) -> Option<AgentEvent> {
+        self.half.extend(bytes);
+        let whole = match std::str::from_utf8(&self.half) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        let rest = self.half.split_off(whole);
+        let text = String::from_utf8(std::mem::replace(&mut self.half, rest)).unwrap_or_default();
+        if text.is_empty() {
+            return None;
+        }
+        self.part += 1;
+        Some(self.voice.event(self.part, text))
+    }
+}
+
+impl Voice {
+    const fn event(self, part: u32, text: String) -> AgentEvent {
+        match self {
+            Self::Message(number) => AgentEvent::Message { number, text },
+            Self::Thought(number) => AgentEvent::Thought { number, text },
+            Self::Brief => AgentEvent::Briefed { part, text },
+        }
+    }
+}

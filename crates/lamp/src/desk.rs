@@ -1,0 +1,322 @@
+//! Agents, for the doors: the crew, and which program works with which model.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use agents::{
+    Crew, Endpoint, Format, ModelChoice, Parts, Post, Program, Roster, Steering,
+    brief::Templates,
+    checkup::{self, Presence},
+    program, recipe,
+};
+use anyhow::Context as _;
+use contracts::{
+    Key,
+    agent::{AgentError, AgentEvent, Brief, Mode, Outcome, Run, Words},
+    ids::IdSource as _,
+    sandbox::{
+        CommandName, Compute, EntryKind, FileAsk, Listed, SandboxError, Sandboxes, Streams,
+        Transfer, User, WORKSPACE,
+    },
+};
+use domain::{agent::AgentName, id::TaskId, money::Money, policy::ModelProvider};
+use futures::future::BoxFuture;
+use gateway::{AgentDesk, Unworked};
+use sandbox::Provider;
+use tokio::sync::mpsc;
+use wire::{
+    agent::{
+        Agent, AgentInside, AgentLayer, AgentMode, AgentPackage, Agents, AgentsInside, Model,
+        Presence as Told, StartAgent, Steering as Steered,
+    },
+    error::{Code, Problem},
+    sandbox::ComputeWish,
+};
+
+use crate::{ids::SystemIds, outward::OWNER, reload::Reloader, report::Hint};
+
+/// How long an agent may work where nobody says.
+const USUAL: Duration = Duration::from_hours(1);
+
+/// Has agents work for a person.
+pub(crate) struct Desk {
+    crew: Crew<Provider, Nobody>,
+    sandboxes: Arc<Provider>,
+    reloader: Arc<Reloader>,
+}
+
+/// Tasks name agents; persons name programs, so nobody asks this one.
+#[derive(Debug)]
+struct Nobody;
+
+impl Roster for Nobody {
+    fn post(&self, run: &Run) -> Result<Post, AgentError> {
+        Err(AgentError::ProgramMissing {
+            program: run.agent.to_string(),
+            remedy: "this server has no agents of tasks yet".to_owned(),
+        })
+    }
+}
+
+impl Desk {
+    pub(crate) fn open(
+        data: &Path,
+        sandboxes: Arc<Provider>,
+        reloader: Arc<Reloader>,
+        meter: Arc<egress::broker::Broker>,
+    ) -> anyhow::Result<Self> {
+        let said = reloader.said();
+        let prompts = said.server.prompts.as_ref().map(|path| said.beside.join(path.as_str()));
+        let templates = Templates::load(prompts.as_deref()).with_context(|| {
+            Hint::new(
+                "the prompts cannot be used",
+                "correct them, or leave `prompts` out of `lamp.yaml`",
+            )
+        })?;
+        let crew = Crew::open(Parts {
+            sandboxes: Arc::clone(&sandboxes),
+            meter,
+            roster: Nobody,
+            templates,
+            directory: data.join("agents"),
+            limits: agents::Limits {
+                silence: said.server.defaults.silence.get(),
+                ..agents::Limits::default()
+            },
+            builtin: sandbox::agent_program(),
+        })?;
+        Ok(Self { crew, sandboxes, reloader })
+    }
+
+    fn models(&self) -> Vec<(String, ModelProvider)> {
+        let said = self.reloader.said();
+        said.server.models.iter().map(|it| (it.name.to_string(), it.provider)).collect()
+    }
+
+    /// The program that is asked for, with a model that it can speak with.
+    fn post(&self, start: &StartAgent) -> Result<Post, Problem> {
+        let bad =
+            |message: String, help: &str| Problem::new(Code::BadRequest, message).with_help(help);
+        let Some(program) = Program::named(&start.agent) else {
+            let names: Vec<&str> = program::ALL.iter().map(|it| it.name).collect();
+            let message = format!("there is no agent `{}`", start.agent);
+            return Err(bad(message, &format!("those that there are: {}", names.join(", "))));
+        };
+        let name = program.name;
+        let is_said = start.command.as_ref().is_some_and(|it| !it.trim().is_empty());
+        match (program.binary.is_empty(), is_said) {
+            (true, false) => {
+                let message = format!("`{name}` needs to be told what to start");
+                return Err(bad(message, "name it with `--command`"));
+            }
+            (false, true) => {
+                let message = format!("`{name}` brings its own command");
+                return Err(bad(message, "leave `--command` out, or use the agent `command`"));
+            }
+            (true, true) | (false, false) => {}
+        }
+        let model = start.model.clone().unwrap_or_default();
+        if program.asks_a_model() && program.model == ModelChoice::Ours && model.is_empty() {
+            let message = format!("`{name}` has to be told which model to ask");
+            return Err(bad(message, "name one with `--model`"));
+        }
+        let endpoint = self.endpoint(program, start.provider.as_deref())?;
+        Ok(Post { program, model, endpoint, command: start.command.clone() })
+    }
+
+    fn endpoint(
+        &self,
+        program: &Program,
+        wanted: Option<&str>,
+    ) -> Result<Option<Endpoint>, Problem> {
+        if !program.asks_a_model() {
+            return Ok(None);
+        }
+        let models = self.models();
+        let mut offered = models.iter().filter(|(name, _)| wanted.is_none_or(|it| it == name));
+        let found = program.formats.iter().find_map(|format| {
+            let fits = offered.clone().find(|(_, provider)| speaks(*provider).contains(format));
+            fits.map(|(name, _)| (name, *format))
+        });
+        if let Some((name, format)) = found {
+            let host = egress::bundles::model::INSIDE_HOST;
+            let url = match format {
+                Format::AnthropicMessages | Format::Gemini => format!("http://{host}/{name}"),
+                Format::OpenAiResponses | Format::OpenAiChat => format!("http://{host}/{name}/v1"),
+            };
+            return Ok(Some(Endpoint { format, url }));
+        }
+        let formats: Vec<&str> = program.formats.iter().map(|it| it.as_str()).collect();
+        let message = match wanted {
+            Some(wanted) if offered.next().is_none() => {
+                format!("`lamp.yaml` sets up no model provider `{wanted}`")
+            }
+            Some(wanted) => format!("`{}` cannot speak with `{wanted}`", program.name),
+            None => format!("`lamp.yaml` sets up no model that `{}` can speak with", program.name),
+        };
+        let help = format!(
+            "it speaks {}; add a provider that does under `models:`, and its key with `lamp secret set`",
+            formats.join(", ")
+        );
+        Err(Problem::new(Code::BadRequest, message).with_help(help))
+    }
+
+    /// Where repositories are, if nobody says: all that is in the workspace.
+    async fn directories(&self, sandbox: &Listed, start: &StartAgent) -> Vec<String> {
+        if !start.directories.is_empty() {
+            return start.directories.clone();
+        }
+        let ask = FileAsk::List { path: WORKSPACE.to_owned(), user: User::Agent };
+        let (_to, input) = mpsc::channel(1);
+        let (output, _nothing) = mpsc::channel(1);
+        let listed = self.sandboxes.file(sandbox.id, &ask, Streams { input, output }).await;
+        let Ok(Transfer::Entries(entries)) = listed else { return Vec::new() };
+        let directories = entries.into_iter().filter(|it| it.kind == EntryKind::Directory);
+        let mut names: Vec<String> = directories.map(|it| it.name).collect();
+        names.sort();
+        names.iter().map(|name| format!("{WORKSPACE}/{name}")).collect()
+    }
+}
+
+/// The languages that a provider's models are asked in.
+const fn speaks(provider: ModelProvider) -> &'static [Format] {
+    match provider {
+        ModelProvider::Anthropic => &[Format::AnthropicMessages],
+        ModelProvider::Openai | ModelProvider::OpenaiCompatible => {
+            &[Format::OpenAiChat, Format::OpenAiResponses]
+        }
+        ModelProvider::Gemini => &[Format::Gemini],
+    }
+}
+
+impl AgentDesk for Desk {
+    fn list(&self) -> Agents {
+        let models = self.models();
+        let one = |program: &&'static Program| agent(program, &models);
+        let told = |(name, provider): &(String, ModelProvider)| Model {
+            name: name.clone(),
+            provider: provider.as_str().to_owned(),
+            rule: format!("model:{}", provider.as_str()),
+        };
+        Agents {
+            agents: program::ALL.iter().map(one).collect(),
+            models: models.iter().map(told).collect(),
+        }
+    }
+
+    fn inside<'a>(&'a self, sandbox: &'a Listed) -> BoxFuture<'a, Result<AgentsInside, Problem>> {
+        Box::pin(async move {
+            let mut agents = Vec::new();
+            for program in program::ALL {
+                let name = CommandName::new(format!("version-{:x}", SystemIds.next()));
+                let presence =
+                    checkup::look(self.sandboxes.as_ref(), sandbox.id, program, &name).await;
+                let presence = presence.map_err(|error: SandboxError| {
+                    Problem::new(Code::Lost, error.to_string())
+                        .with_help("the server's log says more")
+                })?;
+                agents
+                    .push(AgentInside { name: program.name.to_owned(), presence: told(presence) });
+            }
+            Ok(AgentsInside { agents })
+        })
+    }
+
+    fn work<'a>(
+        &'a self,
+        sandbox: &'a Listed,
+        start: &'a StartAgent,
+        words: mpsc::Receiver<Words>,
+        events: mpsc::Sender<AgentEvent>,
+    ) -> BoxFuture<'a, Result<Outcome, Unworked>> {
+        Box::pin(async move {
+            let post = self.post(start).map_err(Unworked::Refused)?;
+            let task = TaskId::from_u128(SystemIds.next());
+            let agent: AgentName = post.program.name.parse().map_err(|error| {
+                Unworked::Refused(Problem::new(Code::Internal, format!("{error}")))
+            })?;
+            let run = Run {
+                key: Key { task, seq: 0, part: "agent", number: 0 },
+                task,
+                sandbox: sandbox.id,
+                agent,
+                mode: mode(start.mode),
+                directories: self.directories(sandbox, start).await,
+                brief: Brief {
+                    request: start.request.clone(),
+                    author: OWNER.to_owned(),
+                    guidance: start.guidance.clone(),
+                    ..Brief::default()
+                },
+                session: start.session.clone(),
+                limit: start.limit_millis.map_or(USUAL, Duration::from_millis),
+                budget: Money::ZERO,
+            };
+            self.crew.run_once(&run, &post, words, events).await.map_err(Unworked::Failed)
+        })
+    }
+}
+
+const fn mode(mode: AgentMode) -> Mode {
+    match mode {
+        AgentMode::Research => Mode::Research,
+        AgentMode::Plan => Mode::Plan,
+        AgentMode::Implement => Mode::Implement,
+        AgentMode::Review => Mode::Review,
+    }
+}
+
+fn agent(program: &'static Program, models: &[(String, ModelProvider)]) -> Agent {
+    let package = |it: &program::Package| AgentPackage {
+        name: it.name.to_owned(),
+        version: it.version.to_owned(),
+    };
+    let layer = |it: recipe::Layer| AgentLayer {
+        what: it.what,
+        setup: it.setup,
+        compute: compute(recipe::COMPUTE),
+    };
+    // In the order in which one is chosen.
+    let mut fitting: Vec<String> = Vec::new();
+    for format in program.formats {
+        let fits = models.iter().filter(|(_, provider)| speaks(*provider).contains(format));
+        let names: Vec<&String> = fits.map(|(name, _)| name).collect();
+        fitting.extend(
+            names.into_iter().filter(|name| !fitting.contains(name)).cloned().collect::<Vec<_>>(),
+        );
+    }
+    Agent {
+        name: program.name.to_owned(),
+        title: program.title.to_owned(),
+        packages: program.packages.iter().map(package).collect(),
+        formats: program.formats.iter().map(ToString::to_string).collect(),
+        models: fitting,
+        steering: match program.steering {
+            Steering::AtOnce => Steered::AtOnce,
+            Steering::AfterTurn => Steered::AfterTurn,
+            Steering::Never => Steered::Never,
+        },
+        memory_mib: program.memory_mib,
+        layers: recipe::layers(program).into_iter().map(layer).collect(),
+        needs_command: program.binary.is_empty(),
+    }
+}
+
+const fn compute(compute: Compute) -> ComputeWish {
+    ComputeWish {
+        cpu_millis: Some(compute.cpu_millis),
+        memory_mib: Some(compute.memory_mib),
+        disk_mib: Some(compute.disk_mib),
+        processes: Some(compute.processes),
+        lifetime_seconds: Some(compute.lifetime.as_secs()),
+    }
+}
+
+fn told(presence: Presence) -> Told {
+    match presence {
+        Presence::Here { version } => Told::Here { version },
+        Presence::Other { version, wanted } => Told::Other { version, wanted },
+        Presence::Missing => Told::Missing {},
+        Presence::Broken { reason } => Told::Broken { reason },
+        Presence::NotAsked => Told::NotAsked {},
+    }
+}

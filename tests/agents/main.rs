@@ -1,0 +1,61 @@
+//! The real programs (Claude Code, Codex, OpenCode, Gemini CLI, pi, and the built-in agent), installed from their packages by our own
+//! recipes, in real sandboxes, through the real gateway, against a scripted model.
+//!
+//! ```text
+//!  lamp agent run ──▶ lamp up ──▶ sandbox: the program ──▶ gateway ──▶ the scripted model, in this process
+//! ```
+//!
+//! One server for all of them, on data that is kept beside the build: an image that was built is found again. A machine that has no
+//! registry cannot install them, and fails here.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test that cannot begin fails, and says what it saw"
+)]
+
+mod journey;
+mod stage;
+
+use journey::Journey;
+use stage::Stage;
+
+/// A program, and the model that it is told to ask: each has its own, so that what was used can be told apart.
+const AGENTS: [(&str, &str); 6] = [
+    ("claude-code", "claude-sonnet-4-5"),
+    ("codex", "model-of-codex"),
+    ("opencode", "model-of-opencode"),
+    ("gemini", "model-of-gemini"),
+    ("pi", "model-of-pi"),
+    ("builtin", "model-of-builtin"),
+];
+
+#[test]
+fn real_agents_work_ask_remember_stop_and_are_paid_for() {
+    let mut stage = Stage::build();
+    let journeys: Vec<Journey<'_>> = {
+        let stage = &stage;
+        // Two at a time: that is how many cores there are.
+        let (one, two) = AGENTS.split_at(AGENTS.len() / 2);
+        let play = |some: &[(&'static str, &'static str)]| {
+            some.iter()
+                .map(|(agent, model)| Journey::new(agent, model).begin(stage))
+                .collect::<Vec<_>>()
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| play(two));
+            let mut all = play(one);
+            all.extend(other.join().unwrap());
+            all
+        })
+    };
+    // What runs in sandboxes outlives the server; what was remembered is on their disks.
+    stage.house.kill_and_restart();
+    for journey in &journeys {
+        journey.remembers_after_a_restart(&stage);
+        println!("{}: all of it", journey.agent);
+    }
+}

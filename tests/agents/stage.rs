@@ -1,0 +1,122 @@
+//! A server with images of agents, a scripted model, and a small repository with a bug.
+
+use std::{path::PathBuf, process::Command};
+
+use serde_json::Value;
+use testkit::model::{Model, serve};
+use tests::internet::{OwnHouse, Plan, Said, declared, npm, program};
+
+pub(crate) struct Stage {
+    pub(crate) house: OwnHouse,
+    pub(crate) model: Model,
+    repository: PathBuf,
+}
+
+/// What `lamp agent run --json` said.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) lines: Vec<Value>,
+    pub(crate) said: Said,
+}
+
+impl Told {
+    pub(crate) fn of(said: Said) -> Self {
+        let lines = said.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        Self { lines, said }
+    }
+
+    pub(crate) fn events(&self, kind: &str) -> Vec<&Value> {
+        let events = self.lines.iter().map(|line| &line["event"]);
+        events.filter(|event| event["kind"] == kind).collect()
+    }
+
+    /// All that it said, its messages joined.
+    pub(crate) fn messages(&self) -> String {
+        let texts = self.events("message").into_iter().filter_map(|it| it["text"].as_str());
+        texts.collect()
+    }
+
+    /// The last line: how it ended.
+    pub(crate) fn end(&self) -> &Value {
+        self.lines.last().unwrap_or(&Value::Null)
+    }
+
+    pub(crate) fn answer(&self) -> &Value {
+        &self.end()["answer"]
+    }
+
+    pub(crate) fn session(&self) -> String {
+        self.end()["session"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Stage {
+    pub(crate) fn build() -> Self {
+        let model = Model::new();
+        let address = serve_in_the_background(model.clone());
+        let models = [("anthropic", ""), ("openai", "/v1"), ("gemini", "")].map(|(name, path)| {
+            format!(
+                "  - {{ name: {name}, provider: {name}, url: 'http://localhost:{address}{path}', addresses: [127.0.0.1] }}\n"
+            )
+        });
+        let server = format!(
+            "version: 1\nsandboxes: {{ warm: 0, disk_guaranteed: 256MiB }}\nmodels:\n{}",
+            models.concat()
+        );
+        let allow = "['model:anthropic', 'model:openai', 'model:gemini']";
+        let phases = ["research", "implement", "review"]
+            .map(|phase| format!("  {phase}: {{ allow: {allow} }}\n"));
+        let policy = format!(
+            "version: 1\negress:\n  setup: {{ allow: ['registry:npm'] }}\n{}{}",
+            phases.concat(),
+            declared(npm().iter())
+        );
+        let house = OwnHouse::start_on(&data(), &Plan { policy, server });
+        Self { house, model, repository: repository() }
+    }
+
+    /// `NAME=PATH`, as a sandbox wants it.
+    pub(crate) fn repository(&self) -> String {
+        format!("project={}", self.repository.display())
+    }
+
+    pub(crate) fn lamp(&self, words: &[&str]) -> Told {
+        Told::of(self.house.lamp(words))
+    }
+}
+
+/// Beside the build, so that images are found again, and go with it.
+fn data() -> PathBuf {
+    program().parent().unwrap().join("agents-house")
+}
+
+fn serve_in_the_background(model: Model) -> u16 {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            tell.send(listener.local_addr().unwrap().port()).unwrap();
+            serve(listener, model).await.unwrap();
+        });
+    });
+    told.recv().unwrap()
+}
+
+/// At one place and the same each time: a server knows a repository by its name, and its data are kept.
+fn repository() -> PathBuf {
+    let directory = program().parent().unwrap().join("agents-project");
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir(&directory).unwrap();
+    let at = |name: &str| directory.join(name);
+    std::fs::write(at("calc.py"), "def add(a, b):\n    return a - b\n").unwrap();
+    std::fs::write(at("AGENTS.md"), "# Rules\n\nKeep it small.\n").unwrap();
+    let script = "git init --quiet --initial-branch main && git add . && git -c user.name=Ann -c user.email=ann@example.com commit --quiet --message first";
+    let made = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(&directory)
+        .envs(["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].map(|name| (name, "2026-01-01T00:00:00Z")))
+        .status();
+    assert!(made.unwrap().success());
+    directory
+}
