@@ -543,3 +543,7 @@ fn errand(error: Errand) -> AgentError {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "crew_tests.rs"]
+mod tests;

@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_question_is_no_flood() {
-        let mut director = Director::new(Mode::Plan);
+        let mut director = director(Mode::Plan);
         director.asked("?".repeat(1_000_000), vec!["!".repeat(1_000_000); 1_000]);
         let Next::Answered(Answer::Question { text, choices }) = director.after("") else {
             panic!("it must be asked");

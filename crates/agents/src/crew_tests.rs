@@ -1,0 +1,346 @@
+//! Runs, with a puppet in place of a sandbox: it plays Codex, line by line, and remembers what it was asked.
+
+use std::sync::Mutex;
+
+use contracts::{
+    Key,
+    agent::Brief,
+    sandbox::{
+        BuildNews, Capabilities, Cut, Ended, Image, Input, Listed, Output, Reading, Recipe, Spec,
+        Transfer,
+    },
+};
+use domain::{id::SandboxId, money::Money};
+
+use super::*;
+
+const TASK: TaskId = TaskId::from_u128(1);
+const HERE: SandboxId = SandboxId::from_u128(10);
+const THERE: SandboxId = SandboxId::from_u128(11);
+
+/// What the puppet says for each prompt, in order, and what it was asked.
+#[derive(Debug, Default)]
+struct Puppet {
+    says: Mutex<Vec<Said>>,
+    started: Mutex<Vec<(String, Vec<String>)>>,
+    archives: Mutex<Vec<(SandboxId, String)>>,
+    asked: Mutex<Exchanges>,
+}
+
+#[derive(Debug, Clone)]
+enum Said {
+    Text(&'static str),
+    /// Its model refused, and it says nothing of it.
+    Refused,
+    Ends(Ended),
+    /// For ever.
+    Nothing,
+}
+
+impl Puppet {
+    fn new(says: &[Said]) -> Arc<Self> {
+        let says = Mutex::new(says.iter().rev().cloned().collect());
+        Arc::new(Self { says, ..Self::default() })
+    }
+
+    /// The processes of the program, by name and arguments.
+    fn started(&self) -> Vec<(String, Vec<String>)> {
+        self.started.lock().unwrap().clone()
+    }
+
+    async fn play(&self, mut streams: Streams) -> Ended {
+        while let Some(Input::Bytes(_)) = streams.input.recv().await {}
+        let next = self.says.lock().unwrap().pop();
+        let mut asked = self.asked.lock().unwrap().clone();
+        let text = match next.expect("it is not asked that often") {
+            Said::Text(text) => {
+                asked.answered += 1;
+                asked.last_failure = None;
+                asked.used.input_tokens += 100;
+                text
+            }
+            Said::Refused => {
+                asked.failed += 1;
+                asked.last_failure = Some((Some(401), "the model answered 401".to_owned()));
+                ""
+            }
+            Said::Ends(ending) => return ending,
+            Said::Nothing => std::future::pending().await,
+        };
+        *self.asked.lock().unwrap() = asked;
+        for line in [
+            serde_json::json!({ "type": "thread.started", "thread_id": "thread-1" }),
+            serde_json::json!({ "type": "item.completed", "item": { "id": "1", "type": "agent_message", "text": text } }),
+            serde_json::json!({ "type": "turn.completed", "usage": {} }),
+        ] {
+            drop(streams.output.send(Output::Out((line.to_string() + "\n").into_bytes())).await);
+        }
+        Ended::Exited(0)
+    }
+}
+
+impl ModelMeter for Puppet {
+    fn used_by(&self, _owner: &Owner) -> Cost {
+        self.asked.lock().unwrap().used
+    }
+
+    fn exchanges(&self, _sandbox: SandboxId) -> Exchanges {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Sandboxes for Puppet {
+    async fn exec(
+        &self,
+        _sandbox: SandboxId,
+        name: &CommandName,
+        command: &Exec,
+        streams: Streams,
+    ) -> Result<Finished, SandboxError> {
+        let ending = if command.argv.first().is_some_and(|first| first == "codex") {
+            self.started.lock().unwrap().push((name.to_string(), command.argv.clone()));
+            self.play(streams).await
+        } else {
+            Ended::Exited(0)
+        };
+        Ok(Finished { ending, cut: Cut::Whole, cost: Cost::ZERO })
+    }
+
+    async fn file(
+        &self,
+        sandbox: SandboxId,
+        ask: &FileAsk,
+        mut streams: Streams,
+    ) -> Result<Transfer, SandboxError> {
+        match ask {
+            FileAsk::TarOut { .. } => {
+                drop(streams.output.send(Output::Out(b"what it remembers".to_vec())).await);
+            }
+            FileAsk::TarIn { path, .. } => {
+                while let Some(Input::Bytes(_)) = streams.input.recv().await {}
+                self.archives.lock().unwrap().push((sandbox, path.clone()));
+            }
+            FileAsk::Write { .. } => {
+                while let Some(Input::Bytes(_)) = streams.input.recv().await {}
+            }
+            FileAsk::Stat { .. } | FileAsk::List { .. } | FileAsk::Read { .. } => {}
+        }
+        Ok(Transfer::Done)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        unreachable!()
+    }
+    async fn open(&self, _spec: &Spec) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+    async fn forward(&self, _: SandboxId, _: u16, _: Streams) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+    async fn freeze(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+    async fn thaw(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+    async fn rest(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+    async fn fork(&self, _from: SandboxId, _spec: &Spec) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+    async fn destroy(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
+        unreachable!()
+    }
+    async fn stats(&self, _sandbox: SandboxId) -> Result<Reading, SandboxError> {
+        unreachable!()
+    }
+    async fn bill(&self, _owner: &Owner) -> Result<Cost, SandboxError> {
+        unreachable!()
+    }
+    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
+        unreachable!()
+    }
+    async fn prepare_image(
+        &self,
+        _recipe: &Recipe,
+        _news: mpsc::Sender<BuildNews>,
+    ) -> Result<Image, SandboxError> {
+        unreachable!()
+    }
+    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
+        unreachable!()
+    }
+    async fn prune_images(&self, _keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
+        unreachable!()
+    }
+}
+
+struct Codex;
+
+impl Roster for Codex {
+    fn post(&self, _run: &Run) -> Result<Post, AgentError> {
+        Ok(Post {
+            program: Program::named("codex").unwrap(),
+            model: "m".to_owned(),
+            endpoint: None,
+            command: None,
+        })
+    }
+}
+
+fn crew(puppet: &Arc<Puppet>, directory: &std::path::Path) -> Crew<Puppet, Codex> {
+    Crew::open(Parts {
+        sandboxes: Arc::clone(puppet),
+        meter: puppet.clone(),
+        roster: Codex,
+        templates: Templates::builtin().unwrap(),
+        directory: directory.to_owned(),
+        limits: Limits { silence: Duration::from_millis(500), ..Limits::default() },
+        builtin: b"",
+    })
+    .unwrap()
+}
+
+fn wanted(seq: u64, mode: Mode, sandbox: SandboxId) -> Run {
+    Run {
+        key: Key { task: TASK, seq, part: "agent", number: 0 },
+        task: TASK,
+        sandbox,
+        agent: "codex".parse().unwrap(),
+        mode,
+        directories: vec!["/workspace/web".to_owned()],
+        brief: Brief { request: "mend it".to_owned(), ..Brief::default() },
+        session: None,
+        limit: Duration::from_mins(1),
+        budget: Money::ZERO,
+    }
+}
+
+async fn play(
+    crew: &Crew<Puppet, Codex>,
+    run: &Run,
+) -> (Result<Outcome, AgentError>, Vec<AgentEvent>) {
+    let (_words, listening) = mpsc::channel(1);
+    let (events, mut told) = mpsc::channel(256);
+    let reading = async {
+        let mut all = Vec::new();
+        while let Some(event) = told.recv().await {
+            all.push(event);
+        }
+        all
+    };
+    tokio::join!(crew.run(run, listening, events), reading)
+}
+
+#[tokio::test]
+async fn whoever_asks_twice_gets_the_first_answer_also_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let puppet = Puppet::new(&[Said::Text("The sum subtracts.")]);
+    let run = wanted(3, Mode::Research, HERE);
+    let (first, _) = play(&crew(&puppet, directory.path()), &run).await;
+    let first = first.unwrap();
+    assert_eq!(first.answer, Answer::Notes("The sum subtracts.".to_owned()));
+    assert_eq!(first.session.as_deref(), Some("thread-1"));
+    let (again, told) = play(&crew(&puppet, directory.path()), &run).await;
+    assert_eq!((again.unwrap(), told), (first, Vec::new()));
+    assert_eq!(puppet.started().len(), 1, "nothing was started for it");
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_fit_gets_one_repair_round_in_the_same_session() {
+    let plan = "```lamp-answer\n{\"plan\": {\"summary\": \"s\", \"files\": [{\"path\": \"a\", \"why\": \"b\"}], \"tests\": [], \"expected_behaviour\": \"e\", \"commands\": [], \"hosts\": [], \"risks\": []}}\n```";
+    let directory = tempfile::tempdir().unwrap();
+    let puppet = Puppet::new(&[Said::Text("Here is my plan: do it."), Said::Text(plan)]);
+    let (mended, _) = play(&crew(&puppet, directory.path()), &wanted(4, Mode::Plan, HERE)).await;
+    assert!(matches!(mended.unwrap().answer, Answer::Plan(_)));
+    let started = puppet.started();
+    assert!(!started[0].1.contains(&"resume".to_owned()));
+    assert!(started[1].1.windows(2).any(|two| two == ["resume", "thread-1"]), "{started:?}");
+
+    let puppet = Puppet::new(&[Said::Text("no"), Said::Text("no")]);
+    let (hopeless, _) = play(&crew(&puppet, directory.path()), &wanted(5, Mode::Plan, HERE)).await;
+    assert!(matches!(hopeless, Err(AgentError::Unusable { .. })), "{hopeless:?}");
+}
+
+#[tokio::test]
+async fn what_it_remembers_moves_with_it_and_only_then() {
+    let directory = tempfile::tempdir().unwrap();
+    let puppet =
+        Puppet::new(&[Said::Text("Notes."), Said::Text("More."), Said::Text("Elsewhere.")]);
+    let crew = crew(&puppet, directory.path());
+    let (first, _) = play(&crew, &wanted(6, Mode::Research, HERE)).await;
+    let session = first.unwrap().session;
+    let again = Run { session: session.clone(), ..wanted(7, Mode::Research, HERE) };
+    play(&crew, &again).await.0.unwrap();
+    assert_eq!(puppet.archives.lock().unwrap().len(), 0, "it is there already");
+    let moved = Run { session, ..wanted(8, Mode::Implement, THERE) };
+    play(&crew, &moved).await.0.unwrap();
+    let archives = puppet.archives.lock().unwrap().clone();
+    assert_eq!(archives, [(THERE, "/home/lamp/.codex/sessions".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_run_that_was_cut_off_goes_on_in_its_session_when_it_is_asked_for_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let puppet = Puppet::new(&[Said::Text("Not a plan."), Said::Nothing, Said::Text("Notes.")]);
+    let run = wanted(9, Mode::Plan, HERE);
+    let first = crew(&puppet, directory.path());
+    let cut = tokio::time::timeout(Duration::from_millis(300), play(&first, &run)).await;
+    assert!(cut.is_err(), "the server was killed in the middle of the repair");
+    let again = Run { mode: Mode::Research, ..run };
+    let (ended, _) = play(&crew(&puppet, directory.path()), &again).await;
+    ended.unwrap();
+    let last = puppet.started().pop().unwrap();
+    assert!(last.1.windows(2).any(|two| two == ["resume", "thread-1"]), "{last:?}");
+    let names: std::collections::BTreeSet<String> =
+        puppet.started().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names.len(), puppet.started().len(), "no process has the name of another");
+}
+
+#[tokio::test]
+async fn the_platform_says_how_it_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let puppet = Puppet::new(&[
+        Said::Refused,
+        Said::Ends(Ended::OutOfMemory { peak_mib: 700 }),
+        Said::Ends(Ended::TimedOut),
+        Said::Ends(Ended::Killed { signal: 11 }),
+        Said::Nothing,
+    ]);
+    let crew = crew(&puppet, directory.path());
+    let mut ends = Vec::new();
+    for seq in 20..25 {
+        let (ended, told) = play(&crew, &wanted(seq, Mode::Implement, HERE)).await;
+        let AgentEvent::Finished { ending: Ending::Stopped { reason } } = told.last().unwrap()
+        else {
+            panic!("the end is told: {told:?}")
+        };
+        let error = ended.unwrap_err();
+        assert_eq!(*reason, error.to_string());
+        ends.push(reason.clone());
+    }
+    insta::assert_snapshot!(ends.join("\n"), @r"
+    the model refused: the model answered 401
+    the sandbox ran out of memory at 700 MiB
+    the agent was ended after 1 min
+    the agent stopped: Codex ended by signal 11 before it had answered
+    the agent said nothing for 0 s
+    ");
+}
+
+#[tokio::test]
+async fn what_was_used_is_what_the_meter_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let puppet = Puppet::new(&[Said::Text("a"), Said::Text("b")]);
+    let crew = crew(&puppet, directory.path());
+    for seq in [30, 31] {
+        let (_, told) = play(&crew, &wanted(seq, Mode::Implement, HERE)).await;
+        let used = told.iter().find_map(|event| match event {
+            AgentEvent::Usage(cost) => Some(cost.input_tokens),
+            _ => None,
+        });
+        assert_eq!(used, Some(100), "of this run alone");
+    }
+    assert_eq!(crew.bill(TASK).await.unwrap().input_tokens, 200);
+}
