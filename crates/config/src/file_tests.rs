@@ -47,7 +47,7 @@ agents/fix.yaml:1:21: `lamp` has no key `nmae`
   help: did you mean `name`?
 agents/fix.yaml:2:1: the file has no key `agnet`
   help: did you mean `agent`?
-agents/fix.yaml:3:18: `agent.driver` must be one of `claude-code`, `codex`, `opencode`, `gemini`, `acp`, `builtin`, `command`, not `cluade-code`
+agents/fix.yaml:3:18: `agent.driver` must be one of `claude-code`, `codex`, `opencode`, `gemini`, `pi`, `qwen`, `acp`, `builtin`, `command`, not `cluade-code`
   help: did you mean `claude-code`?
 agents/fix.yaml:5:3: `sandbox` has no key `repositorys`
   help: did you mean `repositories`?

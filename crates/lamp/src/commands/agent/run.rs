@@ -31,7 +31,7 @@ use crate::{
 /// Ctrl-C ends the agent with all that it started. The sandbox is deleted at the end, unless it is kept or was there before.
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {
-    /// The agent: `claude-code`, `codex`, `opencode`, `gemini`, `pi`, `builtin`, `acp` or `command`
+    /// The agent, as `lamp agent list` names it
     #[arg(value_name = "AGENT")]
     agent: String,
 
