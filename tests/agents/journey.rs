@@ -1,7 +1,7 @@
 //! What each program has to show.
 
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -9,7 +9,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tests::internet::breathe;
+use tests::internet::{Said, breathe};
 
 use crate::stage::{Stage, Told};
 
@@ -17,6 +17,9 @@ const CHANGE: &str = "Fix the sum. play: think It subtracts. ;; play: say I will
 const TRESPASS: &str = "Look around. play: write TRESPASS.txt x ;; play: shell touch /workspace/project/TRESPASS.txt; git -C /workspace/project commit --allow-empty -m x; true ;; play: text The sum subtracts. ;;";
 const HANG: &str = "Wait. play: shell tail -f /dev/null ;; play: text never ;;";
 const QUESTION: &str = "```lamp-answer\n{\"question\": {\"text\": \"Tabs or spaces?\", \"choices\": [\"tabs\", \"spaces\"]}}\n```";
+
+/// Programs that take one prompt for each process hear a person when their turn is over.
+const ONE_PROMPT: [&str; 2] = ["codex", "gemini"];
 
 pub(crate) struct Journey<'a> {
     pub(crate) agent: &'a str,
@@ -37,6 +40,7 @@ impl<'a> Journey<'a> {
         self.remembers_after_hibernation(stage);
         self.cannot_write_while_it_researches(stage);
         self.stops_within_two_seconds(stage);
+        self.is_steered(stage);
         self
     }
 
@@ -222,5 +226,43 @@ impl<'a> Journey<'a> {
         }
         assert!(begun.elapsed() < Duration::from_secs(2), "{}: {:?}", self.agent, begun.elapsed());
         println!("{}: stopped in {} ms", self.agent, begun.elapsed().as_millis());
+    }
+
+    /// A person says something while it works (PL9).
+    fn is_steered(&self, stage: &Stage) {
+        let is_at_once = !ONE_PROMPT.contains(&self.agent);
+        // Without the words this one would never end.
+        let request =
+            if is_at_once { HANG } else { "Wait. play: shell sleep 2 ;; play: text First. ;;" };
+        let name = self.work();
+        let words = [
+            "agent",
+            "run",
+            self.agent,
+            request,
+            "--model",
+            self.model,
+            "--sandbox",
+            &name,
+            "--talk",
+            "--json",
+        ];
+        let mut command = stage.house.command(&words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut client = command.spawn().unwrap();
+        let mut input = client.stdin.take().unwrap();
+        let mut out = BufReader::new(client.stdout.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("tool_call") {
+            assert_ne!(out.read_line(&mut said).unwrap(), 0, "{}: it works: {said}", self.agent);
+        }
+        input.write_all(b"Never mind. play: text I heard you. ;;\n").unwrap();
+        out.read_to_string(&mut said).unwrap();
+        let output = client.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}: {said}", self.agent);
+        let told = Told::of(Said { code: Some(0), out: said, err: String::new() });
+        assert_eq!(told.events("heard").len(), 1, "{}", self.agent);
+        assert!(told.messages().contains("I heard you."), "{}: {}", self.agent, told.messages());
+        println!("{}: heard a person while it worked", self.agent);
     }
 }
