@@ -65,9 +65,10 @@ pub fn page() -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
         if let Some(place) = provider.place() {
             writeln!(
                 page,
-                "At `{place}`, and inside at `http://{}/{}/`.\n",
+                "At `{place}`, and inside at `http://{}/{}{}/`.\n",
                 model::INSIDE_HOST,
-                which.as_str()
+                which.as_str(),
+                provider.inside()
             )?;
         }
         writeln!(page, "| operation | metered |\n|---|---|")?;

@@ -174,6 +174,11 @@ pub fn provider(which: ModelProvider) -> Result<Provider, serde_json::Error> {
 }
 
 impl Provider {
+    /// What comes before the operations' paths, behind the name inside.
+    pub fn inside(&self) -> &str {
+        &self.inside
+    }
+
     /// The usual place.
     pub fn place(&self) -> Option<Place> {
         let host: HostName = self.host.as_deref()?.parse().ok()?;
