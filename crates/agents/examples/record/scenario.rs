@@ -36,7 +36,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         turns: &[Turn::Plays(
             "play: think It has to be written first. ;; play: say I write it. ;; play: write hello.txt hello ;; \
              play: read hello.txt ;; play: edit hello.txt hello => goodbye ;; play: shell cat hello.txt ;; \
-             play: shell ls nowhere ;; play: text Done. ;;",
+             play: shell echo it breaks; exit 3 ;; play: text Done. ;;",
         )],
         words: None,
     },
