@@ -10,6 +10,7 @@
 
 mod heard;
 mod kept;
+mod replay;
 mod schema;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ struct Transcript {
     lines: Vec<Line>,
 }
 
+#[derive(Debug)]
 enum Line {
     /// A process begins.
     Start,
@@ -35,6 +37,15 @@ enum Line {
     Said(Value),
     /// The program said it.
     Heard(Value),
+}
+
+impl Line {
+    fn said(&self) -> Option<&Value> {
+        match self {
+            Self::Said(said) => Some(said),
+            Self::Start | Self::Heard(_) => None,
+        }
+    }
 }
 
 fn place() -> PathBuf {
