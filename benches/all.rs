@@ -11,13 +11,16 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use benches::{
-    Bench, append, egress, lists, machine, replay, report::Report, sandbox, steps, waiting, words,
+    Bench, agents, append, egress, lists, machine, replay, report::Report, sandbox, steps, waiting,
+    words,
 };
 
 const USAGE: &str = "usage: cargo bench -p benches -- [--check] [--rounds N] [--disk DIRECTORY] \
-                     [append|words|steps|lists|replay|waiting|sandbox|crowd|egress]";
-const MEASURES: [&str; 9] =
-    ["append", "words", "steps", "lists", "replay", "waiting", "sandbox", "crowd", "egress"];
+                     [append|words|steps|lists|replay|waiting|sandbox|crowd|egress|agents]";
+const MEASURES: [&str; 10] = [
+    "append", "words", "steps", "lists", "replay", "waiting", "sandbox", "crowd", "egress",
+    "agents",
+];
 
 /// What was asked for.
 enum Wanted {
@@ -140,6 +143,9 @@ async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow:
     }
     if is_wanted("egress") {
         Box::pin(egress::run(&mut bench)).await?;
+    }
+    if is_wanted("agents") {
+        Box::pin(agents::run(&mut bench)).await?;
     }
     // A part of the sandboxes, for whoever works on it.
     if only == Some("crowd") {

@@ -1,7 +1,7 @@
 //! How fast it is, on the machine that asks.
 //!
 //! ```text
-//!  all.rs ──▶ append · words · steps · lists · replay · waiting · sandbox · egress ──▶ report (a line per figure, PASS or MISS)
+//!  all.rs ──▶ append · words · steps · lists · replay · waiting · sandbox · egress · agents ──▶ report (a line per figure, PASS or MISS)
 //!                  │ beside: alternatives (what one would write instead)
 //!                  └ lives: the events of tasks, made up but whole
 //! ```
@@ -10,6 +10,7 @@
 //! compared with yesterday: machines differ, so a figure stands beside the same work done otherwise in
 //! the same run, and beside the number that we promise (docs/SPECIFICATION.md).
 
+pub mod agents;
 pub mod alternatives;
 pub mod append;
 pub mod egress;
