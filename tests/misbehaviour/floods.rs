@@ -66,7 +66,7 @@ fn a_fork_bomb_ends_with_its_run_and_its_sandbox_goes_on() {
                 lines: "more of me",
                 ..Row::default()
             };
-            watched(stage, "a fork bomb", || play_in(stage, tier, bomb));
+            watched(stage, "a fork bomb", || play_in(stage, tier, &bomb));
             let after = stage.lamp(&["sandbox", "exec", tier, "--", "echo", "well"]);
             assert_eq!(after.stdout, b"well\n", "{after:?}");
         }

@@ -18,6 +18,7 @@
     clippy::indexing_slicing,
     reason = "a test that cannot begin fails"
 )]
+#![allow(clippy::print_stdout, reason = "what was measured is told with the test")]
 
 mod agents;
 mod floods;

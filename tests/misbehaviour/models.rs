@@ -60,7 +60,8 @@ fn plays() -> Vec<Play<'static>> {
         Play {
             name: "cut",
             script: "play: cut ;; play: text the beginning of something ;;",
-            ending: "model_busy",
+            ending: "agent_stopped",
+            message: "the answer was cut off",
             ..Play::default()
         },
         Play {
@@ -116,6 +117,12 @@ fn plays() -> Vec<Play<'static>> {
             ending: "model_refused",
             ..Play::default()
         },
+    ]
+}
+
+/// Those that say too much, or what others want them to say.
+fn speeches() -> Vec<Play<'static>> {
+    vec![
         Play {
             name: "too long",
             script: "play: length ;; play: text half an answ ;;",
@@ -203,7 +210,7 @@ fn a_model_that_hangs_is_not_waited_for() {
 fn a_model_that_misbehaves_ends_in_a_failure_with_a_name() {
     // Longer than the built-in agent takes to give up.
     on_stage(&SERVER.replace("silence: 3s", "silence: 30s"), |stage| {
-        let table = rows(stage, plays());
+        let table = rows(stage, plays().into_iter().chain(speeches()).collect());
         let mark = stage.internet.mark();
         watched(stage, "models", || play(stage, "verified", 3, table));
         let arrived = stage.internet.since(mark);
@@ -281,9 +288,8 @@ fn money_rules_and_names_that_are_wrong_are_told_as_such() {
         assert!(why.contains("egress in review, which nobody above has opened"), "{why}");
 
         // A policy that is narrowed while the sandbox is there.
-        stage.house(|house| {
-            house.write("policy.yaml", "version: 1\negress: { implement: { allow: [] } }\n")
-        });
+        let narrow = "version: 1\negress: { implement: { allow: [] } }\n";
+        stage.house(|house| house.write("policy.yaml", narrow));
         let reloaded = stage.lamp(&["policy", "reload"]);
         assert!(reloaded.status.success(), "{reloaded:?}");
         let ran = Ran::of(stage.agent("verified-0", &words).spawn().unwrap());

@@ -46,7 +46,7 @@ pub(crate) struct Stage<'a> {
 }
 
 /// Plays on a stage, or says why this host has none.
-pub(crate) fn on_stage(server: &str, play: impl FnOnce(&Stage<'_>)) {
+pub(crate) fn on_stage(server: &str, act: impl FnOnce(&Stage<'_>)) {
     let internet = match Internet::build() {
         Ok(internet) => internet,
         Err(why) => {
@@ -66,7 +66,7 @@ pub(crate) fn on_stage(server: &str, play: impl FnOnce(&Stage<'_>)) {
     house.write("hostile.py", HOSTILE);
     let stage =
         Stage { internet: &internet, house: Mutex::new(house), model, made: Mutex::default() };
-    play(&stage);
+    act(&stage);
 }
 
 impl<'a> Stage<'a> {

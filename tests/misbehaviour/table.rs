@@ -63,7 +63,7 @@ impl Row<'_> {
             format!("a person is not told `{}`", self.message),
         );
         want(ran.log().contains(self.lines), format!("the last lines have no `{}`", self.lines));
-        let exit = if self.ending == "finished" { 0 } else { 1 };
+        let exit = i32::from(self.ending != "finished");
         want(ran.exit == Some(exit), format!("the command does not end with {exit}"));
         want(
             ran.message().len() < 20_000 && ran.log().len() < 40_000,
@@ -106,7 +106,7 @@ pub(crate) fn play(stage: &Stage<'_>, tier: &str, at_once: usize, rows: Vec<Row<
 }
 
 /// Plays one row in a sandbox that is there.
-pub(crate) fn play_in(stage: &Stage<'_>, sandbox: &str, row: Row<'_>) {
+pub(crate) fn play_in(stage: &Stage<'_>, sandbox: &str, row: &Row<'_>) {
     let wrong = row.played(stage, sandbox);
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

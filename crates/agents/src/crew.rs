@@ -48,6 +48,12 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long the gateway's last word about a request is waited for.
 const SETTLING: Duration = Duration::from_secs(3);
 
+/// How long the gateway may take to tell what the program has heard already.
+const REPORTING: Duration = Duration::from_millis(500);
+
+/// How long reading a small file may take.
+const READING: Duration = Duration::from_secs(30);
+
 /// Processes of one run: the first, one for a repair, and some for people's words.
 const PROCESSES: usize = 16;
 
@@ -219,7 +225,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
                 Ok(Step::Again(next)) => (Ok(Answer::Change), Some(next)),
                 Err(fault) => (Err(fault), None),
             };
-            let after = self.settled(bench.run, before).await;
+            let after = self.settled(bench.run, post.program, before, &said).await;
             let facts = Facts {
                 program: post.program,
                 finished: ended.finished,
@@ -378,7 +384,12 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
     async fn plain_answer(&self, run: &Run) -> Result<Step, Fault> {
         let path = format!("{HOME}/{}", crate::program::ANSWER);
         let ask = FileAsk::Read { path, user: User::Agent };
-        let read = inside::fetch(self.sandboxes.as_ref(), run.sandbox, &ask, answer::LIMIT).await;
+        let fetching = inside::fetch(self.sandboxes.as_ref(), run.sandbox, &ask, answer::LIMIT);
+        // What stands there may be a pipe that nobody writes to.
+        let patience = self.limits.silence.min(READING);
+        let Ok(read) = tokio::time::timeout(patience, fetching).await else {
+            return Err(Fault::Protocol("it wrote no answer that can be read".to_owned()));
+        };
         match (run.mode, read) {
             (_, Ok(bytes)) => answer::read_plain(run.mode, &String::from_utf8_lossy(&bytes))
                 .map(Step::Answered)
@@ -391,11 +402,18 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
     }
 
     /// What the meter has seen, once nothing is under way any more that was not before.
-    async fn settled(&self, run: &Run, before: &Exchanges) -> Exchanges {
-        let end = Instant::now() + SETTLING;
+    async fn settled(
+        &self,
+        run: &Run,
+        program: &Program,
+        before: &Exchanges,
+        said: &Result<Answer, Fault>,
+    ) -> Exchanges {
+        let (soon, end) = (Instant::now() + REPORTING, Instant::now() + SETTLING);
         loop {
             let seen = self.meter.exchanges(run.sandbox);
-            if seen.under_way <= before.under_way || Instant::now() > end {
+            let is_told = verdict::is_told(program, before, &seen, said) || Instant::now() > soon;
+            if (seen.under_way <= before.under_way && is_told) || Instant::now() > end {
                 return seen;
             }
             let moment = Duration::from_millis(20);

@@ -290,7 +290,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_flood_is_refused_at_its_limit_whatever_it_is_made_of() {
-        let (out, error) = (|| Output::Out(b"{}\n".repeat(4096)), || Output::Error(vec![0; 12_288]));
+        let (out, error) =
+            (|| Output::Out(b"{}\n".repeat(4096)), || Output::Error(vec![0; 12_288]));
         for piece in [out(), error()] {
             let (mut pipe, _input) = pipe(vec![piece; 3]);
             pipe.bounds.output = 36_864;

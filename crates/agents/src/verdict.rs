@@ -39,6 +39,32 @@ pub(crate) fn verdict(
     }
 }
 
+/// Whether the meter has seen what the program's words imply. A program hears its model's answer a moment before the meter does.
+pub(crate) fn is_told(
+    program: &Program,
+    before: &Exchanges,
+    seen: &Exchanges,
+    said: &Result<Answer, Fault>,
+) -> bool {
+    if !program.asks_a_model() {
+        return true;
+    }
+    let has_failed = seen.failed > before.failed;
+    match said {
+        Ok(_) | Err(Fault::Refused | Fault::CutShort(_) | Fault::Unusable(_)) => {
+            has_failed || seen.answered > before.answered
+        }
+        Err(Fault::Failed { status: Some(_), .. }) => has_failed,
+        Err(
+            Fault::Failed { status: None, .. }
+            | Fault::Unheard(_)
+            | Fault::Silent(_)
+            | Fault::Ended
+            | Fault::Protocol(_),
+        ) => true,
+    }
+}
+
 impl Facts<'_> {
     /// What the end of the process alone says.
     fn process(&self) -> Result<(), AgentError> {
@@ -187,8 +213,8 @@ const REASON: usize = 2_000;
 
 /// What a program gives as a reason goes to people's terminals and into records, so it is short and has nothing but text.
 fn sentence(reason: String) -> String {
-    let plain = reason.chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c });
-    shortened(plain.collect(), REASON)
+    let plain = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    shortened(reason, REASON).chars().map(plain).collect()
 }
 
 /// The program is not in the image.
@@ -294,6 +320,21 @@ mod tests {
         let broken = exchanges(3, Some((None, "the program hung up")));
         let error = judged("pi", Ended::Exited(0), &broken, silent()).unwrap_err();
         assert!(matches!(error, AgentError::Silent { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_meter_is_waited_for_where_words_imply_that_it_has_something_to_tell() {
+        let program = Program::named("builtin").unwrap();
+        let none = exchanges(0, None);
+        let poor = exchanges(0, Some((Some(402), "no money")));
+        let told = |seen: &Exchanges, said| is_told(program, &none, seen, &said);
+        let failed = |status| Err(Fault::Failed { status, reason: String::new() });
+        assert!(!told(&none, failed(Some(402))) && told(&poor, failed(Some(402))));
+        assert!(!told(&exchanges(1, None), failed(Some(402))), "an earlier answer is not it");
+        assert!(!told(&none, Ok(Answer::Change)) && told(&exchanges(1, None), Ok(Answer::Change)));
+        assert!(told(&none, Err(Fault::Ended)) && told(&none, failed(None)));
+        let command = Program::named("command").unwrap();
+        assert!(is_told(command, &none, &none, &Ok(Answer::Change)));
     }
 
     #[test]

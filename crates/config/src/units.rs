@@ -10,4 +10,4 @@ mod size;
 pub use cpu::{Cpu, CpuError};
 pub use duration::{DurationError, Keep, RunTime, Wait};
 pub use price::{Price, PriceError};
-pub use size::{Disk, Memory, SizeError, Storage};
+pub use size::{Disk, Memory, SizeError, Speech, Storage};

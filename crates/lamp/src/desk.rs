@@ -80,7 +80,7 @@ impl Desk {
             directory: data.join("agents"),
             limits: agents::Limits {
                 silence: said.server.defaults.silence.get(),
-                ..agents::Limits::default()
+                output: said.server.defaults.output.bytes(),
             },
             builtin: sandbox::agent_program(),
         })?;

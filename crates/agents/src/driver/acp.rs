@@ -89,7 +89,12 @@ impl Line<'_, '_> {
             Some(_) | None => {
                 let wish = json!({ "cwd": directory, "mcpServers": [] });
                 let made = self.request("session/new", wish).await?.map_err(failed)?;
-                let none = || Fault::Protocol("it opened a session without a name, or with one that is too long".to_owned());
+                let none = || {
+                    Fault::Protocol(
+                        "it opened a session without a name, or with one that is too long"
+                            .to_owned(),
+                    )
+                };
                 owned(&made, "/sessionId").filter(|name| is_name(name)).ok_or_else(none)?
             }
         };

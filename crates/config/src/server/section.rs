@@ -10,7 +10,7 @@ use crate::{
     names::{FilePath, PlainName, VariableName},
     problem::Problems,
     shape::{Count, known_words, record, words},
-    units::{Cpu, Disk, Keep, Memory, Price, RunTime, Storage},
+    units::{Cpu, Disk, Keep, Memory, Price, RunTime, Speech, Storage},
     yaml::Node,
 };
 
@@ -126,6 +126,8 @@ record! {
         timeout: RunTime = RunTime::hours(2),
         /// How long an agent may say nothing before it is taken for hung.
         silence: RunTime = RunTime::nearest_to(Duration::from_mins(20)),
+        /// How much one process of an agent may say, with all that it tells us about its work.
+        output: Speech = Speech::nearest_to(256 << 20),
         /// How often the checks may fail before a task asks for help.
         attempts: Count<1, 20> = Count::nearest_to(5),
         /// Money for one task.

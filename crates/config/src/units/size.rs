@@ -32,7 +32,11 @@ macro_rules! bounded {
 
             /// So many GiB, or the nearest that is within the bounds.
             pub const fn gib(gib: u64) -> Self {
-                let bytes = gib.saturating_mul(GIB);
+                Self::nearest_to(gib.saturating_mul(GIB))
+            }
+
+            /// So many bytes, or the nearest that is within the bounds.
+            pub const fn nearest_to(bytes: u64) -> Self {
                 if bytes < Self::LEAST_BYTES {
                     return Self(Self::LEAST_BYTES);
                 }
@@ -73,6 +77,11 @@ bounded! {
 bounded! {
     /// Disk for many sandboxes together: 1 GiB to 1024 TiB.
     Storage, GIB, 1024 * TIB, help = "write it as `100GiB` or `2TiB`"
+}
+
+bounded! {
+    /// What a program may say: 1 MiB to 16 GiB.
+    Speech, MIB, 16 * GIB, help = "write it as `256MiB` or `1GiB`; from `1MiB` to `16GiB`"
 }
 
 fn within(text: &str, least: u64, most: u64) -> Result<u64, SizeError> {
