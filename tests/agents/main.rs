@@ -19,6 +19,7 @@
 
 mod journey;
 mod stage;
+mod story;
 
 use journey::Journey;
 use stage::Stage;

@@ -51,7 +51,17 @@ impl Told {
 }
 
 impl Stage {
+    /// With data that are kept, for agents that have to be installed.
     pub(crate) fn build() -> Self {
+        Self::with("agents-project", |plan| OwnHouse::start_on(&data(), plan))
+    }
+
+    /// With nothing in it, for agents that need no image.
+    pub(crate) fn small(test: &str) -> Self {
+        Self::with(&format!("agents-project-{test}"), OwnHouse::start)
+    }
+
+    fn with(project: &str, start: impl FnOnce(&Plan) -> OwnHouse) -> Self {
         let model = Model::new();
         let address = serve_in_the_background(model.clone());
         let models = [("anthropic", ""), ("openai", "/v1"), ("gemini", "")].map(|(name, path)| {
@@ -71,8 +81,8 @@ impl Stage {
             phases.concat(),
             declared(npm().iter())
         );
-        let house = OwnHouse::start_on(&data(), &Plan { policy, server });
-        Self { house, model, repository: repository() }
+        let house = start(&Plan { policy, server });
+        Self { house, model, repository: repository(project) }
     }
 
     /// `NAME=PATH`, as a sandbox wants it.
@@ -104,8 +114,8 @@ fn serve_in_the_background(model: Model) -> u16 {
 }
 
 /// At one place and the same each time: a server knows a repository by its name, and its data are kept.
-fn repository() -> PathBuf {
-    let directory = program().parent().unwrap().join("agents-project");
+fn repository(name: &str) -> PathBuf {
+    let directory = program().parent().unwrap().join(name);
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir(&directory).unwrap();
     let at = |name: &str| directory.join(name);

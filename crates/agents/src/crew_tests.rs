@@ -336,9 +336,9 @@ async fn what_was_used_is_what_the_meter_says() {
     let crew = crew(&puppet, directory.path());
     for seq in [30, 31] {
         let (_, told) = play(&crew, &wanted(seq, Mode::Implement, HERE)).await;
-        let used = told.iter().find_map(|event| match event {
-            AgentEvent::Usage(cost) => Some(cost.input_tokens),
-            _ => None,
+        let used = told.iter().find_map(|event| {
+            let AgentEvent::Usage(cost) = event else { return None };
+            Some(cost.input_tokens)
         });
         assert_eq!(used, Some(100), "of this run alone");
     }

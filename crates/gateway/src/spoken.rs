@@ -159,3 +159,78 @@ impl Voice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use contracts::sandbox::Listed;
+    use futures::future::BoxFuture;
+    use wire::exec::ExposeSecrets;
+
+    use super::*;
+
+    const VALUE: &str = "the-value";
+
+    struct OneValue;
+
+    /// Gives everything at the end.
+    struct AtTheEnd(Vec<u8>);
+
+    impl Cleaned for AtTheEnd {
+        fn feed(&mut self, piece: &[u8]) -> Vec<u8> {
+            self.0.extend_from_slice(piece);
+            Vec::new()
+        }
+        fn is_holding(&self) -> bool {
+            !self.0.is_empty()
+        }
+        fn release(&mut self) -> Vec<u8> {
+            Vec::new()
+        }
+        fn finish(&mut self) -> Vec<u8> {
+            let text = String::from_utf8(std::mem::take(&mut self.0)).unwrap();
+            text.replace(VALUE, "***").into_bytes()
+        }
+    }
+
+    impl Values for OneValue {
+        fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, Problem> {
+            Ok(Some(Box::new(AtTheEnd(Vec::new()))))
+        }
+        fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+            text.replace(VALUE, "***").into()
+        }
+        fn expose<'a>(
+            &'a self,
+            _wish: &'a ExposeSecrets,
+            _sandbox: &'a Listed,
+            _program: &'a str,
+        ) -> BoxFuture<'a, Result<Vec<(String, String)>, Problem>> {
+            unreachable!()
+        }
+    }
+
+    fn message(number: u32, text: &str) -> AgentEvent {
+        AgentEvent::Message { number, text: text.to_owned() }
+    }
+
+    #[test]
+    fn a_value_that_comes_in_two_parts_of_a_message_is_taken_out() {
+        let mut spoken = Spoken::new(&OneValue);
+        let path = AgentEvent::FileChanged { path: format!("a/{VALUE}") };
+        let mut told = Vec::new();
+        for event in [message(1, "it is the-"), message(1, "value."), message(2, "ö"), path] {
+            told.extend(spoken.clean(event).unwrap());
+        }
+        told.extend(spoken.finish());
+        assert_eq!(
+            told,
+            [
+                message(1, "it is ***."),
+                message(2, "ö"),
+                AgentEvent::FileChanged { path: "a/***".to_owned() },
+            ]
+        );
+    }
+}

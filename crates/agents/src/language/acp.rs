@@ -14,7 +14,10 @@ pub fn update(update: &Value) -> Vec<Heard> {
         Some("agent_message_chunk") => piece(update, Heard::Text),
         Some("agent_thought_chunk") => piece(update, Heard::Thought),
         Some("tool_call" | "tool_call_update") => tool(update),
-        Some("plan") => vec![Heard::Todo(entries(update))],
+        Some("plan") => {
+            let listed = update.get("entries").map(entries);
+            vec![Heard::Todo(listed.unwrap_or_default())]
+        }
         // What the client said, what it may say, what the context holds: nothing that happens.
         Some(_) | None => Vec::new(),
     }
@@ -75,16 +78,26 @@ fn tool(update: &Value) -> Vec<Heard> {
             paths.push(path);
         }
     }
-    vec![Heard::Tool(ToolNews {
+    let news = Heard::Tool(ToolNews {
         id: id.to_owned(),
         title: owned(update, "/title"),
         kind,
         status,
         input: update.pointer("/rawInput").and_then(readable),
         result: said(update),
+        more: PIECES.iter().find_map(|at| owned(update, at)),
         paths,
-    })]
+    });
+    let mut heard = vec![news];
+    let todos = update.pointer("/rawInput/todos").map(entries).unwrap_or_default();
+    if !todos.is_empty() {
+        heard.push(Heard::Todo(todos));
+    }
+    heard
 }
+
+/// Where some put what a tool says while it says it, piece by piece.
+const PIECES: [&str; 2] = ["/_meta/terminal_output/data", "/_meta/terminal_output_delta/data"];
 
 /// What a tool said, wherever the agent puts it.
 fn said(update: &Value) -> Option<String> {
@@ -94,12 +107,7 @@ fn said(update: &Value) -> Option<String> {
     if !told.is_empty() {
         return Some(told.join("\n"));
     }
-    let places = [
-        "/rawOutput/output",
-        "/rawOutput/error",
-        "/_meta/terminal_output/data",
-        "/_meta/terminal_output_delta/data",
-    ];
+    let places = ["/rawOutput/output", "/rawOutput/error"];
     places
         .iter()
         .find_map(|at| owned(update, at))
@@ -126,8 +134,7 @@ fn status(word: &str) -> ToolStatus {
     }
 }
 
-fn entries(update: &Value) -> Vec<TodoItem> {
-    let entries = update.pointer("/entries").and_then(Value::as_array);
+fn entries(listed: &Value) -> Vec<TodoItem> {
     let one = |it: &Value| {
         let state = match text(it, "/status") {
             Some("completed") => TodoState::Done,
@@ -136,5 +143,5 @@ fn entries(update: &Value) -> Vec<TodoItem> {
         };
         owned(it, "/content").map(|text| TodoItem { text, state })
     };
-    entries.into_iter().flatten().filter_map(one).collect()
+    listed.as_array().into_iter().flatten().filter_map(one).collect()
 }

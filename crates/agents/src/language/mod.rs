@@ -52,6 +52,8 @@ pub struct ToolNews {
     pub status: Option<ToolStatus>,
     pub input: Option<String>,
     pub result: Option<String>,
+    /// More of what it says, after what was told before.
+    pub more: Option<String>,
     pub paths: Vec<String>,
 }
 
@@ -83,7 +85,10 @@ impl ToolNews {
             kind: self.kind.unwrap_or(known.kind),
             status: self.status.unwrap_or(known.status),
             input: self.input.or(known.input),
-            result: self.result.or(known.result),
+            result: match (self.result.or(known.result), self.more) {
+                (Some(before), Some(more)) => Some(before + &more),
+                (before, more) => before.or(more),
+            },
             paths: if self.paths.is_empty() { known.paths } else { self.paths },
         }
     }

@@ -46,7 +46,12 @@ fn launch(wish: &Wish<'_>) -> Launch {
         },
         "privacy": { "usageStatisticsEnabled": false },
         "telemetry": { "enabled": false },
-        "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false },
+        "general": {
+            "enableAutoUpdate": false,
+            "enableAutoUpdateNotification": false,
+            // It throws sessions away at its start; what is remembered is ours to keep.
+            "sessionRetention": { "enabled": false },
+        },
     });
     let settings = HomeFile { path: ".gemini/settings.json", text: settings.to_string() };
     Launch { argv, environment, files: vec![settings], input: FirstInput::Prompt }

@@ -103,8 +103,10 @@ async fn converse<S: Sandboxes>(door: Door<S>, sandbox: Listed, socket: WebSocke
         Some(Ok(last)) => last,
         Some(Err(error)) => AgentSays::Failed { error: cleaned(&*door.values, error) },
     };
+    // An answer is the agent's words as well.
+    let last = door.values.text(&written(&last)).into_owned();
     // Whoever leaves now has missed the end; nothing else is lost.
-    drop(sink.send(text(&last)).await);
+    drop(sink.send(Message::text(last)).await);
     drop(sink.close().await);
 }
 
@@ -194,6 +196,10 @@ async fn listen(source: &mut Source, to_agent: mpsc::Sender<Words>) -> Left {
 }
 
 fn text(says: &AgentSays) -> Message {
+    Message::text(written(says))
+}
+
+fn written(says: &AgentSays) -> String {
     // Strings and numbers always can be written.
-    Message::text(serde_json::to_string(says).unwrap_or_default())
+    serde_json::to_string(says).unwrap_or_default()
 }

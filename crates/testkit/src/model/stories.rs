@@ -47,7 +47,8 @@ impl Bug {
         Self {
             file: "calc.py".to_owned(),
             wrong: "a - b".to_owned(),
-            half: "a * b".to_owned(),
+            // Of another length: Python takes a file of the same second and size for the one that it has compiled.
+            half: "a * b * 1".to_owned(),
             right: "a + b".to_owned(),
             test: "python3 -c 'import calc; assert calc.add(2, 3) == 5, calc.add(2, 3)'".to_owned(),
             answers: BTreeMap::new(),
