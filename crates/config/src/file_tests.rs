@@ -472,7 +472,7 @@ fn a_file_with_an_unusual_name_is_known_by_its_keys() {
 #[test]
 fn programs_get_the_same_by_name() {
     let invalid = check("lamp.yaml", "version: 1\nlisten: { htpp: 1 }\n").unwrap_err();
-    insta::assert_snapshot!(invalid.problems[0].to_json(), @r#"{"column":11,"file":"lamp.yaml","help":"did you mean `http`?","line":2,"what":"`listen` has no key `htpp`"}"#);
+    insta::assert_snapshot!(invalid.problems[0].to_json(), @r#"{"file":"lamp.yaml","line":2,"column":11,"what":"`listen` has no key `htpp`","help":"did you mean `http`?"}"#);
 }
 
 #[test]
@@ -489,56 +489,56 @@ fn the_defaults_of_a_server_are_those_of_an_almost_empty_file() {
     assert_eq!(read, Checked::Server(Box::default()));
     insta::assert_snapshot!(serde_json::to_string_pretty(&read.to_json()).unwrap(), @r#"
     {
-      "budgets": [],
-      "clouds": [],
-      "concurrency": {
-        "per_person": 4,
-        "per_repository": 4,
-        "running": 4
-      },
-      "defaults": {
-        "attempts": 5,
-        "base": "host",
-        "budget": "$10",
-        "cpu": 1,
-        "disk": "20GiB",
-        "memory": "4GiB",
-        "output": "256MiB",
-        "silence": "20m",
-        "tier": "standard",
-        "timeout": "2h"
-      },
-      "egress": {},
-      "github_servers": [],
-      "limits": {},
+      "version": 1,
       "listen": {
         "http": "127.0.0.1:7180",
         "ssh": "127.0.0.1:7122"
+      },
+      "concurrency": {
+        "running": 4,
+        "per_repository": 4,
+        "per_person": 4
+      },
+      "retention": {
+        "transcripts": "90d",
+        "logs": "30d",
+        "sandboxes": "7d",
+        "images": "30d"
       },
       "log": {
         "format": "text",
         "level": "info"
       },
-      "models": [],
-      "registries": [],
-      "retention": {
-        "images": "30d",
-        "logs": "30d",
-        "sandboxes": "7d",
-        "transcripts": "90d"
+      "defaults": {
+        "base": "host",
+        "tier": "standard",
+        "cpu": 1,
+        "memory": "4GiB",
+        "disk": "20GiB",
+        "timeout": "2h",
+        "silence": "20m",
+        "output": "256MiB",
+        "attempts": 5,
+        "budget": "$10"
       },
       "sandboxes": {
         "disk_budget": "100GiB",
         "disk_guaranteed": "1GiB",
-        "toolchains": [],
-        "warm": 1
+        "warm": 1,
+        "toolchains": []
       },
+      "models": [],
+      "limits": {},
+      "budgets": [],
+      "egress": {},
+      "registries": [],
+      "clouds": [],
+      "github_servers": [],
       "traffic": {
-        "download": "256GiB",
         "requests": 1000000,
-        "upload": "16GiB"
-      },
-      "version": 1
+        "upload": "16GiB",
+        "download": "256GiB"
+      }
     }
     "#);
 }

@@ -41,19 +41,19 @@ fn a_bug_is_found_planned_half_repaired_repaired_and_reviewed() {
       says "1. Put `a + b` into calc.py.\n2. Run `python3 -c 'import calc; assert calc.add(2, 3) == 5, calc.add(2, 3)'`."
     Edit
       bash {"command":"cat 'calc.py'"}
-      bash {"command":"grep -qF -- 'a - b' 'calc.py' && sed -i 's/a - b/a * b/' 'calc.py'"}
+      bash {"command":"grep -qF -- 'a - b' 'calc.py' && sed -i 's/a - b/a * b * 1/' 'calc.py'"}
       bash {"command":"python3 -c 'import calc; assert calc.add(2, 3) == 5, calc.add(2, 3)'"}
       says "The test still fails."
     Fix
       bash {"command":"cat 'calc.py'"}
-      bash {"command":"grep -qF -- 'a * b' 'calc.py' && sed -i 's/a \\* b/a + b/' 'calc.py'"}
+      bash {"command":"grep -qF -- 'a * b * 1' 'calc.py' && sed -i 's/a \\* b \\* 1/a + b/' 'calc.py'"}
       bash {"command":"python3 -c 'import calc; assert calc.add(2, 3) == 5, calc.add(2, 3)'"}
       says "calc.py is repaired, and the test passes."
     Implement
       bash {"command":"cat 'calc.py'"}
-      bash {"command":"grep -qF -- 'a - b' 'calc.py' && sed -i 's/a - b/a * b/' 'calc.py'"}
+      bash {"command":"grep -qF -- 'a - b' 'calc.py' && sed -i 's/a - b/a * b * 1/' 'calc.py'"}
       bash {"command":"python3 -c 'import calc; assert calc.add(2, 3) == 5, calc.add(2, 3)'"}
-      bash {"command":"grep -qF -- 'a * b' 'calc.py' && sed -i 's/a \\* b/a + b/' 'calc.py'"}
+      bash {"command":"grep -qF -- 'a * b * 1' 'calc.py' && sed -i 's/a \\* b \\* 1/a + b/' 'calc.py'"}
       bash {"command":"python3 -c 'import calc; assert calc.add(2, 3) == 5, calc.add(2, 3)'"}
       says "calc.py is repaired, and the test passes."
     Review

@@ -146,12 +146,12 @@ fn models_are_listed_and_tokens_counted() {
     .map(|asked| format!("{:?}", body(&model.answer(asked))))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    (200, "{\"data\":[{\"created\":1767225600,\"id\":\"scripted-model\",\"object\":\"model\",\"owned_by\":\"scripted\"},{\"created\":1767225600,\"id\":\"scripted-small\",\"object\":\"model\",\"owned_by\":\"scripted\"}],\"object\":\"list\"}")
-    (200, "{\"data\":[{\"created_at\":\"2026-01-01T00:00:00Z\",\"display_name\":\"scripted-model\",\"id\":\"scripted-model\",\"type\":\"model\"},{\"created_at\":\"2026-01-01T00:00:00Z\",\"display_name\":\"scripted-small\",\"id\":\"scripted-small\",\"type\":\"model\"}],\"first_id\":\"scripted-model\",\"has_more\":false,\"last_id\":\"scripted-small\"}")
-    (200, "{\"models\":[{\"displayName\":\"scripted-model\",\"inputTokenLimit\":200000,\"name\":\"models/scripted-model\",\"outputTokenLimit\":32000,\"supportedGenerationMethods\":[\"generateContent\",\"countTokens\"],\"version\":\"1\"},{\"displayName\":\"scripted-small\",\"inputTokenLimit\":200000,\"name\":\"models/scripted-small\",\"outputTokenLimit\":32000,\"supportedGenerationMethods\":[\"generateContent\",\"countTokens\"],\"version\":\"1\"}]}")
-    (200, "{\"created\":1767225600,\"id\":\"any\",\"object\":\"model\",\"owned_by\":\"scripted\"}")
-    (200, "{\"displayName\":\"any\",\"inputTokenLimit\":200000,\"name\":\"models/any\",\"outputTokenLimit\":32000,\"supportedGenerationMethods\":[\"generateContent\",\"countTokens\"],\"version\":\"1\"}")
-    (200, "{\"models\":[{\"model\":\"scripted-model\",\"name\":\"scripted-model\",\"size\":1},{\"model\":\"scripted-small\",\"name\":\"scripted-small\",\"size\":1}]}")
+    (200, "{\"object\":\"list\",\"data\":[{\"id\":\"scripted-model\",\"object\":\"model\",\"created\":1767225600,\"owned_by\":\"scripted\"},{\"id\":\"scripted-small\",\"object\":\"model\",\"created\":1767225600,\"owned_by\":\"scripted\"}]}")
+    (200, "{\"data\":[{\"type\":\"model\",\"id\":\"scripted-model\",\"display_name\":\"scripted-model\",\"created_at\":\"2026-01-01T00:00:00Z\"},{\"type\":\"model\",\"id\":\"scripted-small\",\"display_name\":\"scripted-small\",\"created_at\":\"2026-01-01T00:00:00Z\"}],\"has_more\":false,\"first_id\":\"scripted-model\",\"last_id\":\"scripted-small\"}")
+    (200, "{\"models\":[{\"name\":\"models/scripted-model\",\"displayName\":\"scripted-model\",\"version\":\"1\",\"inputTokenLimit\":200000,\"outputTokenLimit\":32000,\"supportedGenerationMethods\":[\"generateContent\",\"countTokens\"]},{\"name\":\"models/scripted-small\",\"displayName\":\"scripted-small\",\"version\":\"1\",\"inputTokenLimit\":200000,\"outputTokenLimit\":32000,\"supportedGenerationMethods\":[\"generateContent\",\"countTokens\"]}]}")
+    (200, "{\"id\":\"any\",\"object\":\"model\",\"created\":1767225600,\"owned_by\":\"scripted\"}")
+    (200, "{\"name\":\"models/any\",\"displayName\":\"any\",\"version\":\"1\",\"inputTokenLimit\":200000,\"outputTokenLimit\":32000,\"supportedGenerationMethods\":[\"generateContent\",\"countTokens\"]}")
+    (200, "{\"models\":[{\"name\":\"scripted-model\",\"model\":\"scripted-model\",\"size\":1},{\"name\":\"scripted-small\",\"model\":\"scripted-small\",\"size\":1}]}")
     (200, "{\"input_tokens\":13}")
     (200, "{\"totalTokens\":13}")
     "#);
@@ -222,16 +222,16 @@ fn what_is_no_request_of_a_models_is_refused_in_the_right_words() {
     .map(|asked| format!("{:?}", body(&model.answer(asked))))
     .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    (400, "{\"error\":{\"message\":\"the body is no JSON: EOF while parsing an object at line 1 column 1\",\"type\":\"invalid_request_error\"},\"request_id\":\"req_scripted\",\"type\":\"error\"}")
+    (400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"the body is no JSON: EOF while parsing an object at line 1 column 1\"},\"request_id\":\"req_scripted\"}")
     (400, "{\"error\":{\"code\":400,\"message\":\"the body is no JSON: EOF while parsing an object at line 1 column 1\",\"status\":\"INVALID_ARGUMENT\"}}")
-    (400, "{\"error\":{\"code\":null,\"message\":\"the body is no JSON: EOF while parsing an object at line 1 column 1\",\"param\":null,\"type\":\"invalid_request_error\"}}")
+    (400, "{\"error\":{\"message\":\"the body is no JSON: EOF while parsing an object at line 1 column 1\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}")
     (400, "{\"error\":\"the body is no JSON: EOF while parsing an object at line 1 column 1\"}")
-    (405, "{\"error\":{\"message\":\"the path wants a POST\",\"type\":\"invalid_request_error\"},\"request_id\":\"req_scripted\",\"type\":\"error\"}")
-    (404, "{\"error\":{\"code\":\"model_not_found\",\"message\":\"the model has no such path\",\"param\":null,\"type\":\"invalid_request_error\"}}")
-    (401, "{\"error\":{\"message\":\"the key is not the one\",\"type\":\"authentication_error\"},\"request_id\":\"req_scripted\",\"type\":\"error\"}")
-    (401, "{\"error\":{\"message\":\"the key is not the one\",\"type\":\"authentication_error\"},\"request_id\":\"req_scripted\",\"type\":\"error\"}")
-    (400, "{\"error\":{\"code\":null,\"message\":\"the body is no object\",\"param\":null,\"type\":\"invalid_request_error\"}}")
-    (400, "{\"error\":{\"message\":\"the script is wrong: `dance` has a verb that nobody knows\",\"type\":\"invalid_request_error\"},\"request_id\":\"req_scripted\",\"type\":\"error\"}")
+    (405, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"the path wants a POST\"},\"request_id\":\"req_scripted\"}")
+    (404, "{\"error\":{\"message\":\"the model has no such path\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":\"model_not_found\"}}")
+    (401, "{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"the key is not the one\"},\"request_id\":\"req_scripted\"}")
+    (401, "{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"the key is not the one\"},\"request_id\":\"req_scripted\"}")
+    (400, "{\"error\":{\"message\":\"the body is no object\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}")
+    (400, "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"the script is wrong: `dance` has a verb that nobody knows\"},\"request_id\":\"req_scripted\"}")
     "#);
     assert_eq!(wanted(&no_json("/models/:generateContent")), Wanted::Unknown);
 }

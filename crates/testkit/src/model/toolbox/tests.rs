@@ -76,12 +76,12 @@ fn claudes_tools_are_called_with_absolute_paths() {
     ];
     let asked = conversation("Environment\n - Primary working directory: /repo/app\n", tools);
     insta::assert_snapshot!(calls(&asked, SCRIPT), @r#"
-    Write {"content":"one\ntwo\n","file_path":"/repo/app/a/b.txt"}
-    Edit {"file_path":"/repo/app/a.py","new_string":"y","old_string":"x","reason":"scripted reason"}
+    Write {"file_path":"/repo/app/a/b.txt","content":"one\ntwo\n"}
+    Edit {"file_path":"/repo/app/a.py","old_string":"x","new_string":"y","reason":"scripted reason"}
     Read {"file_path":"/repo/app/a.py"}
     Bash {"command":"ls -l","description":"a step of the script"}
     - plan A | B
-    AskUserQuestion {"questions":[{"header":"Question","multiSelect":false,"options":[{"description":"red","label":"red"},{"description":"blue","label":"blue"}],"question":"Which?"}]}
+    AskUserQuestion {"questions":[{"question":"Which?","header":"Question","options":[{"label":"red","description":"red"},{"label":"blue","description":"blue"}],"multiSelect":false}]}
     odd {"x":1}
     odd {x
     "#);
@@ -129,8 +129,8 @@ fn pi_edits_in_lists_and_gemini_replaces() {
     ];
     let asked = conversation("I'm currently working in the directory: /repo\n", tools);
     insta::assert_snapshot!(calls(&asked, SCRIPT), @r#"
-    write_file {"content":"one\ntwo\n","file_path":"/repo/a/b.txt"}
-    edit {"edits":[{"newText":"y","oldText":"x"}],"path":"/repo/a.py"}
+    write_file {"file_path":"/repo/a/b.txt","content":"one\ntwo\n"}
+    edit {"path":"/repo/a.py","edits":[{"oldText":"x","newText":"y"}]}
     shell {"command":["bash","-lc","cat 'a.py'"]}
     shell {"command":["bash","-lc","ls -l"]}
     write_todos {"todos":[{"description":"A","status":"in_progress"},{"description":"B","status":"pending"}]}
@@ -159,12 +159,12 @@ fn an_editor_that_creates_files_writes_them_and_short_lists_fit() {
     ];
     let asked = conversation("", tools);
     insta::assert_snapshot!(calls(&asked, SCRIPT), @r#"
-    edit {"new":"one\ntwo\n","path":"a/b.txt"}
-    edit {"new":"y","old":"x","path":"a.py"}
+    edit {"path":"a/b.txt","new":"one\ntwo\n"}
+    edit {"path":"a.py","old":"x","new":"y"}
     read {"path":"a.py"}
     shell {"command":"ls -l"}
-    plan {"steps":[{"status":"in_progress","text":"A"},{"status":"pending","text":"B"}]}
-    ask {"choices":["red","blue"],"question":"Which?"}
+    plan {"steps":[{"text":"A","status":"in_progress"},{"text":"B","status":"pending"}]}
+    ask {"question":"Which?","choices":["red","blue"]}
     odd {"x":1}
     odd {x
     "#);
@@ -195,7 +195,7 @@ fn what_a_schema_requires_is_filled() {
             "other": { "type": "string" },
         },
     }));
-    insta::assert_snapshot!(value, @r#"{"count":3,"deep":{"x":"scripted x"},"either":7,"kind":"a","list":[1],"sure":false,"title":"scripted title"}"#);
+    insta::assert_snapshot!(value, @r#"{"title":"scripted title","kind":"a","count":3,"sure":false,"list":[1],"either":7,"deep":{"x":"scripted x"}}"#);
 }
 
 #[test]
