@@ -1,4 +1,6 @@
-//! Who is measured: a program of each language that we speak, and our own.
+//! Who is measured: two programs that people use, one of which is started for each turn, and our own, which speaks ACP.
+//!
+//! Only programs that ask nobody but their model, because on the host nobody would stop them.
 
 use std::fmt;
 
@@ -16,11 +18,10 @@ pub struct Actor {
     pub model: &'static str,
 }
 
-pub const CAST: [Actor; 4] = [
+pub const CAST: [Actor; 3] = [
     Actor { name: "builtin", model: "model-of-builtin" },
     Actor { name: "codex", model: "model-of-codex" },
     Actor { name: "claude-code", model: "claude-sonnet-4-5" },
-    Actor { name: "pi", model: "model-of-pi" },
 ];
 
 impl Actor {

@@ -163,8 +163,9 @@ fn server(port: u16) -> String {
             "  - {{ name: {name}, provider: {name}, url: 'http://localhost:{port}{path}', addresses: [127.0.0.1] }}\n"
         )
     });
+    // A request that nobody waits for any more has money set aside for as long as its model says nothing, and some of ours hang.
     format!(
-        "version: 1\nsandboxes: {{ warm: 0, disk_guaranteed: 256MiB, disk_budget: {BUDGET} }}\nmodels:\n{}",
+        "version: 1\ndefaults: {{ budget: '$1000' }}\nsandboxes: {{ warm: 0, disk_guaranteed: 256MiB, disk_budget: {BUDGET} }}\nmodels:\n{}",
         models.concat()
     )
 }

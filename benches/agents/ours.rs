@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
-    process::Child,
+    process::{Child, ChildStderr},
     time::timeout,
 };
 
@@ -65,14 +65,19 @@ impl<'a> Ours<'a> {
         model.forget();
         let words = words(self.actor, &["--sandbox", &self.name]);
         let mut command = self.house.command(&words);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        let mut err = child.stderr.take().context("no output")?;
+        let mut complaints = String::new();
         tokio::select! {
-            ended = child.wait() => bail!("it did not wait for its model: {}", ended?),
+            read = err.read_to_string(&mut complaints) => {
+                read?;
+                bail!("{} did not wait for its model: {}", self.actor, complaints.trim());
+            }
             asked = timeout(LONGEST, model.until_asked()) => {
                 asked.context("it does not ask its model")?;
             }
         }
-        Ok(Waiting { child })
+        Ok(Waiting { child, _err: err })
     }
 
     pub fn first_process(&self) -> anyhow::Result<u32> {
@@ -96,6 +101,8 @@ impl<'a> Ours<'a> {
 #[derive(Debug)]
 pub struct Waiting {
     child: Child,
+    /// Whoever speaks to nobody is ended.
+    _err: ChildStderr,
 }
 
 impl Waiting {
