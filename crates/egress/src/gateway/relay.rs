@@ -7,6 +7,8 @@
 //!
 //! Both run at once, and neither keeps more than one piece: who does not read slows who writes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -14,6 +16,7 @@ use super::{
     carry::Errand,
     dial::DialError,
     dress::{DressError, Reading, dress},
+    intake::Intake,
     passage::{Passage, Stopped},
     pool::Identity,
     receiving::{Answered, Receiving},
@@ -139,15 +142,7 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin + Send>(
     let persistence = errand.head.persistence;
     let mut meter = outgoing.grant.meter.map(Reader::new);
     let ended = {
-        let sending = Sending {
-            intake: &mut errand.talk.intake,
-            body: &mut errand.body,
-            held: errand.held.as_deref(),
-            ready,
-            passage,
-            write: &mut upstream.write,
-            counts: &counts,
-        };
+        let program = &mut errand.talk.intake;
         let receiving = Receiving {
             intake: &mut upstream.intake,
             write: &mut errand.talk.write,
@@ -157,7 +152,25 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin + Send>(
             persistence,
             asked,
         };
-        let up = sending.run(outgoing);
+        let is_metered = outgoing.grant.meter.is_some();
+        let is_sent = AtomicBool::new(false);
+        let up = async {
+            let sending = Sending {
+                intake: &mut *program,
+                body: &mut errand.body,
+                held: errand.held.as_deref(),
+                ready,
+                passage,
+                write: &mut upstream.write,
+                counts: &counts,
+            };
+            let sent = sending.run(outgoing).await;
+            is_sent.store(true, Ordering::Relaxed);
+            if sent.is_ok() && is_metered {
+                return left(program).await;
+            }
+            sent
+        };
         let down = receiving.run(outgoing);
         tokio::pin!(up, down);
         let mut is_sending = true;
@@ -167,13 +180,16 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin + Send>(
                 received = &mut down => {
                     // A connection on which a request is still being sent is not used again.
                     break received.map(|answered| Answered {
-                        keeps: answered.keeps && !is_sending,
+                        keeps: answered.keeps && is_sent.load(Ordering::Relaxed),
                         ..answered
                     });
                 }
                 sent = &mut up, if is_sending => match sent {
                     // A host that does not take all may still have answered.
                     Ok(()) | Err(SendFault::Host) => is_sending = false,
+                    Err(SendFault::Left) => {
+                        break Err(Fault::Broken("the program did not wait for the answer".to_owned()));
+                    }
                     Err(SendFault::Stopped(stopped)) => break Err(stopped_by(stopped)),
                     Err(SendFault::Program(fault)) => {
                         break Err(refused(super::carry::body_refusal(asked, &fault)));
@@ -200,6 +216,15 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin + Send>(
         other => other,
     };
     (ended, meter)
+}
+
+/// Waits for a program to leave while a model thinks: money is set aside for as long as it does. A program that has something more to
+/// say is still there.
+async fn left<R: AsyncRead + Unpin>(program: &mut Intake<R>) -> Result<(), SendFault> {
+    match program.fill().await {
+        Ok(0) | Err(_) => Err(SendFault::Left),
+        Ok(_) => Ok(()),
+    }
 }
 
 /// Reads of a push what has to be read before anybody is dialled.

@@ -31,6 +31,8 @@ pub(super) struct Sending<'a, R, W> {
 
 #[derive(Debug)]
 pub(super) enum SendFault {
+    /// The program has gone; nobody is left to answer.
+    Left,
     /// The host does not take it.
     Host,
     /// The program's body cannot be read.

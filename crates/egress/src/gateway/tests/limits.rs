@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::stage::{Host, PATIENCE, Stage, WHOSE, inspecting, ok, read_all, read_head};
 use crate::{
-    ask::{Answer, Outcome, RefusalCode, Whose},
+    ask::{Answer, Dialect, Outcome, RefusalCode, Whose},
     gateway::limits,
 };
 
@@ -199,4 +199,29 @@ async fn a_program_that_does_not_read_slows_the_host_and_nothing_piles_up() {
     }
     // Most of it is in the host's own socket.
     assert!(before < 16 * PIECE, "{before} bytes are somewhere between host and program");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_leaves_while_a_model_thinks_is_noticed_at_once() {
+    let tasks = TaskTracker::new();
+    let host = Host::plain(&tasks, |_request| Vec::new()).await;
+    let mut grant = host.grant(HOST);
+    grant.meter = Some(Dialect::AnthropicMessages);
+    let mut stage = Stage::new(inspecting(HOST, move |_| Answer::Granted(grant.clone()))).await;
+    let mut program = TcpStream::connect(stage.proxy).await.unwrap();
+    let request = b"GET http://api.ok.test/ HTTP/1.1\r\nHost: api.ok.test\r\n\r\n";
+    program.write_all(request).await.unwrap();
+    let end = Instant::now() + PATIENCE;
+    while host.asked().is_empty() {
+        assert!(Instant::now() < end, "the host is asked");
+        tokio::task::yield_now().await;
+    }
+    let begun = Instant::now();
+    drop(program);
+    let report = stage.report().await;
+    assert!(
+        matches!(&report.outcome, Outcome::Broken { reason } if reason.contains("did not wait")),
+        "{report:?}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }
