@@ -150,8 +150,9 @@ impl<'a> Journey<'a> {
     /// Whether the model was shown more than the last thing that was said.
     fn remembered(&self, stage: &Stage, when: &str) {
         let requests = stage.model.requests();
-        let own = requests.iter().filter(|it| it.model == self.model && it.step.is_some());
-        let last = own.last().unwrap();
+        let mut own =
+            requests.iter().rev().filter(|it| it.model == self.model && it.step.is_some());
+        let last = own.next().unwrap();
         assert!(last.turns >= 3, "{} remembers {when}: {last:?}", self.agent);
     }
 

