@@ -58,6 +58,13 @@ impl Stage {
         self.engine.store()
     }
 
+    /// The same database of SQLite, opened once more.
+    pub(crate) async fn another_store(&self) -> Arc<Store> {
+        let place = Place::new(self.directory.path().join("data"));
+        let opened = store::open_with(&place.sqlite_url(), &place, OpenOptions::DEFAULT).await;
+        Arc::new(opened.unwrap())
+    }
+
     pub(crate) async fn submit(&self, text: &str) -> TaskId {
         let trigger = testkit::trigger("acme/web", text).unwrap();
         self.engine.submit(trigger, Limits::default()).await.unwrap()
