@@ -1,0 +1,1 @@
+//! Which checks a repository has, when nobody declared them.

@@ -1,0 +1,161 @@
+//! The files of a repository, as far as detection wants to see them.
+//!
+//! A tree is hostile: it may have a million paths, names with control characters, and a Makefile of a gigabyte. The survey goes over
+//! the paths once, keeps the few whose names mean something, and reads no more than a limit of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::check::Directory;
+
+/// The files at one commit.
+pub trait Tree {
+    /// Tells the path of each file, below the root, with `/` between words.
+    fn each_path(&self, told: &mut dyn FnMut(&str));
+    /// A file's bytes, unless there is no such file, or it has more than `limit`.
+    fn read(&self, path: &str, limit: usize) -> Option<Vec<u8>>;
+}
+
+/// A tree that is already in memory.
+#[derive(Debug, Clone, Default)]
+pub struct Files(pub BTreeMap<String, Vec<u8>>);
+
+impl Tree for Files {
+    fn each_path(&self, told: &mut dyn FnMut(&str)) {
+        self.0.keys().for_each(|path| told(path));
+    }
+
+    fn read(&self, path: &str, limit: usize) -> Option<Vec<u8>> {
+        self.0.get(path).filter(|bytes| bytes.len() <= limit).cloned()
+    }
+}
+
+/// Manifests are small. Whoever has a larger one has something else.
+const SIZE_LIMIT: usize = 512 * 1024;
+/// As many files are kept as a large monorepo has manifests near its root.
+const FILES_LIMIT: usize = 400;
+
+/// Where code of others lies, or what a build has made.
+const FOREIGN: &[&str] = &[
+    "node_modules", "vendor", "third_party", "target", "dist", "build", "out", "testdata", "fixtures", "__fixtures__", "templates",
+    "template", "venv", ".venv", "site-packages", "bower_components",
+];
+
+/// The files whose names say something about checks, with what they contain.
+pub(super) struct Survey {
+    files: BTreeMap<String, Option<String>>,
+    /// Directories that have Python tests in them.
+    tested: BTreeSet<Directory>,
+}
+
+/// A file that was kept, where it is and what is in it.
+pub(super) struct Found<'a> {
+    pub(super) path: &'a str,
+    pub(super) directory: Directory,
+    pub(super) text: &'a str,
+}
+
+impl Survey {
+    pub(super) fn of(tree: &impl Tree) -> Self {
+        let mut kept: BTreeSet<(usize, String)> = BTreeSet::new();
+        let mut tested = BTreeSet::new();
+        tree.each_path(&mut |path| {
+            let Some((directory, name)) = place(path) else { return };
+            if is_python_test(name) && tested.len() < FILES_LIMIT {
+                tested.insert(directory);
+            } else if is_interesting(&directory, name) {
+                // The nearest to the root are kept, whatever order the paths come in.
+                kept.insert((path.split('/').count(), path.to_owned()));
+                if kept.len() > FILES_LIMIT {
+                    kept.pop_last();
+                }
+            }
+        });
+        let read = |(_, path): (usize, String)| {
+            let text = tree.read(&path, SIZE_LIMIT).and_then(|bytes| String::from_utf8(bytes).ok());
+            (path, text)
+        };
+        Self { files: kept.into_iter().map(read).collect(), tested }
+    }
+
+    /// Is there such a file, readable or not?
+    pub(super) fn has(&self, directory: &Directory, name: &str) -> bool {
+        self.files.contains_key(&directory.file(name))
+    }
+
+    pub(super) fn text(&self, directory: &Directory, name: &str) -> Option<&str> {
+        self.files.get(&directory.file(name))?.as_deref()
+    }
+
+    /// All files of one name that could be read, those near the root first.
+    pub(super) fn named<'a>(&'a self, name: &str) -> Vec<Found<'a>> {
+        self.found(|_, file| file == name)
+    }
+
+    /// All workflow files of CI.
+    pub(super) fn workflows(&self) -> Vec<Found<'_>> {
+        self.found(|directory, file| is_workflow(directory, file))
+    }
+
+    /// Directories with files of one of these names.
+    pub(super) fn directories(&self, names: &[&str]) -> BTreeSet<Directory> {
+        let places = self.files.keys().filter_map(|path| place(path));
+        places.filter(|(_, file)| names.contains(file)).map(|(directory, _)| directory).collect()
+    }
+
+    pub(super) fn has_python_tests(&self, directory: &Directory) -> bool {
+        self.tested.contains(directory)
+    }
+
+    fn found<'a>(&'a self, wanted: impl Fn(&Directory, &str) -> bool) -> Vec<Found<'a>> {
+        let mut found: Vec<Found<'a>> = self
+            .files
+            .iter()
+            .filter_map(|(path, text)| {
+                let (directory, name) = place(path)?;
+                let text = text.as_deref()?;
+                wanted(&directory, name).then_some(Found { path, directory, text })
+            })
+            .collect();
+        found.sort_by_key(|file| file.path.split('/').count());
+        found
+    }
+}
+
+/// A path as directory and name, if it is one that a check could be about.
+fn place(path: &str) -> Option<(Directory, &str)> {
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    if name.is_empty() || name.contains(char::is_control) {
+        return None;
+    }
+    let is_foreign = |word: &str| {
+        FOREIGN.contains(&word) || word == ".." || (word.starts_with('.') && word != ".github")
+    };
+    if parent.split('/').any(is_foreign) {
+        return None;
+    }
+    Some((Directory::parse(parent)?, name))
+}
+
+fn is_workflow(directory: &Directory, name: &str) -> bool {
+    let has_ending = [".yml", ".yaml"].iter().any(|ending| name.ends_with(ending));
+    directory.as_str() == ".github/workflows" && has_ending
+}
+
+fn is_python_test(name: &str) -> bool {
+    let stem = name.strip_suffix(".py");
+    stem.is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test"))
+}
+
+fn is_interesting(directory: &Directory, name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", ".justfile", "package.json", "package-lock.json",
+        "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock", "bun.lock", "bun.lockb", "Cargo.toml", "pyproject.toml",
+        "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "pytest.ini", "conftest.py", "mypy.ini", "ruff.toml", ".ruff.toml", ".flake8",
+        "uv.lock", "poetry.lock", "pdm.lock", "Pipfile", "Pipfile.lock", "requirements.txt", "go.mod", ".golangci.yml", ".golangci.yaml",
+        ".golangci.toml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradlew", "pom.xml", "mvnw",
+    ];
+    if directory.as_str().starts_with(".github") {
+        return is_workflow(directory, name);
+    }
+    NAMES.contains(&name)
+}

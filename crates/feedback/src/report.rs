@@ -1,0 +1,263 @@
+//! All that a run of a check found, within limits.
+//!
+//! Findings and tests beyond the limits are counted and left off; the counts include them. A test has one entry: of two words about one test
+//! the worse counts.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+use crate::{
+    finding::{Finding, Kind, Tool},
+    test::{Outcome, TestCase, TestName},
+};
+
+/// Findings kept in one report.
+pub const MOST_FINDINGS: usize = 2_000;
+/// Tests kept in one report.
+pub const MOST_TESTS: usize = 50_000;
+/// Text kept in one report, of all findings and tests together.
+pub const MOST_BYTES: usize = 16 << 20;
+
+/// How many there were of each, also of those that were left off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub errors: u64,
+    pub warnings: u64,
+    pub tests: Tally,
+}
+
+/// How many tests ended how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Tally {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+impl Tally {
+    /// The larger of both, for each.
+    fn or_more(self, other: Self) -> Self {
+        Self {
+            passed: self.passed.max(other.passed),
+            failed: self.failed.max(other.failed),
+            skipped: self.skipped.max(other.skipped),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            passed: self.passed.saturating_add(other.passed),
+            failed: self.failed.saturating_add(other.failed),
+            skipped: self.skipped.saturating_add(other.skipped),
+        }
+    }
+}
+
+/// What is not in a report although it was printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct LeftOff {
+    pub findings: u64,
+    pub tests: u64,
+    /// Bytes of output that nobody looked at.
+    pub bytes: u64,
+}
+
+impl LeftOff {
+    pub fn is_nothing(self) -> bool {
+        self == Self::default()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Report {
+    tools: BTreeSet<Tool>,
+    findings: Vec<Finding>,
+    /// Hashes of the findings: a second copy of each would be too much, and whoever makes two alike hides only their own words.
+    seen: BTreeSet<u64>,
+    /// Bytes of text that are kept.
+    bytes: usize,
+    tests: Vec<TestCase>,
+    names: BTreeMap<TestName, usize>,
+    errors: u64,
+    warnings: u64,
+    /// What tools said about the number of their tests; some do not name all.
+    said: Tally,
+    beyond: Tally,
+    left_off: LeftOff,
+}
+
+impl Report {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whose words were understood.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.tools.iter()
+    }
+
+    /// Findings, in the order in which they were printed.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Tests, in the order in which they were printed; each name once.
+    pub fn tests(&self) -> &[TestCase] {
+        &self.tests
+    }
+
+    pub fn test(&self, name: &TestName) -> Option<&TestCase> {
+        self.names.get(name).and_then(|at| self.tests.get(*at))
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut tests = self.beyond;
+        for test in &self.tests {
+            *slot(&mut tests, test.outcome) += 1;
+        }
+        Counts { errors: self.errors, warnings: self.warnings, tests: tests.or_more(self.said) }
+    }
+
+    pub fn left_off(&self) -> LeftOff {
+        self.left_off
+    }
+
+    /// Whether nothing was understood.
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty() && self.tests.is_empty() && self.said == Tally::default()
+    }
+
+    /// These are words of this tool, also if it found nothing.
+    pub fn heard(&mut self, tool: Tool) {
+        self.tools.insert(tool);
+    }
+
+    /// Adds a finding. The same one twice is one: tools repeat themselves for each target that they build.
+    pub fn find(&mut self, finding: Finding) {
+        let hash = hash(&finding);
+        if self.seen.contains(&hash) {
+            return;
+        }
+        match finding.kind {
+            Kind::Error => self.errors += 1,
+            Kind::Warning => self.warnings += 1,
+            // Failures are counted as tests.
+            Kind::Failure | Kind::Note => {}
+        }
+        self.heard(finding.tool.clone());
+        let bytes = finding.bytes();
+        if self.findings.len() >= MOST_FINDINGS || self.bytes + bytes > MOST_BYTES {
+            self.left_off.findings += 1;
+            return;
+        }
+        self.bytes += bytes;
+        self.seen.insert(hash);
+        self.findings.push(finding);
+    }
+
+    /// Adds a test, or what was said about one once more.
+    pub fn ran(&mut self, test: TestCase) {
+        if let Some(known) = self.names.get(&test.name).and_then(|at| self.tests.get_mut(*at)) {
+            if test.outcome > known.outcome {
+                // The limit may be passed by no more than what is said again about tests that are known.
+                self.bytes = (self.bytes + test.bytes()).saturating_sub(known.bytes());
+                *known = test;
+            }
+            return;
+        }
+        let bytes = test.bytes();
+        if self.tests.len() >= MOST_TESTS || self.bytes + bytes > MOST_BYTES {
+            self.left_off.tests += 1;
+            *slot(&mut self.beyond, test.outcome) += 1;
+            return;
+        }
+        self.bytes += bytes;
+        self.names.insert(test.name.clone(), self.tests.len());
+        self.tests.push(test);
+    }
+
+    /// A tool said that it ran so many tests. What several runs said is added up.
+    pub fn said(&mut self, tally: Tally) {
+        self.said = self.said.plus(tally);
+    }
+
+    /// So many bytes of output were not looked at.
+    pub fn overlooked(&mut self, bytes: u64) {
+        self.left_off.bytes = self.left_off.bytes.saturating_add(bytes);
+    }
+
+    /// Adds all of another report.
+    pub fn join(&mut self, other: Self) {
+        self.tools.extend(other.tools);
+        for finding in other.findings {
+            self.find(finding);
+        }
+        for test in other.tests {
+            self.ran(test);
+        }
+        self.said(other.said);
+        self.beyond = self.beyond.plus(other.beyond);
+        self.left_off.findings = self.left_off.findings.saturating_add(other.left_off.findings);
+        self.left_off.tests = self.left_off.tests.saturating_add(other.left_off.tests);
+        self.overlooked(other.left_off.bytes);
+    }
+}
+
+fn hash(finding: &Finding) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    finding.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn slot(tally: &mut Tally, outcome: Outcome) -> &mut u64 {
+    match outcome {
+        Outcome::Passed | Outcome::Flaky => &mut tally.passed,
+        Outcome::Failed | Outcome::TimedOut => &mut tally.failed,
+        Outcome::Skipped => &mut tally.skipped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(name: &str, outcome: Outcome) -> TestCase {
+        TestCase::new(TestName::new("suite", name), outcome)
+    }
+
+    #[test]
+    fn of_two_words_about_one_test_the_worse_counts() {
+        let mut report = Report::new();
+        report.ran(test("a", Outcome::Passed));
+        report.ran(test("a", Outcome::Failed));
+        report.ran(test("a", Outcome::Passed));
+        assert_eq!(report.tests().len(), 1);
+        assert_eq!(report.counts().tests, Tally { passed: 0, failed: 1, skipped: 0 });
+    }
+
+    #[test]
+    fn what_is_beyond_the_limits_is_counted() {
+        let mut report = Report::new();
+        for number in 0..MOST_FINDINGS + 5 {
+            report.find(Finding::new(Kind::Error, Tool::Unknown, &number.to_string()));
+        }
+        for number in 0..MOST_TESTS + 7 {
+            report.ran(test(&number.to_string(), Outcome::Passed));
+        }
+        assert_eq!(report.findings().len(), MOST_FINDINGS);
+        assert_eq!(report.tests().len(), MOST_TESTS);
+        assert_eq!(report.left_off(), LeftOff { findings: 5, tests: 7, bytes: 0 });
+        assert_eq!(report.counts().errors, MOST_FINDINGS as u64 + 5);
+        assert_eq!(report.counts().tests.passed, MOST_TESTS as u64 + 7);
+    }
+
+    #[test]
+    fn a_tool_that_repeats_itself_is_heard_once() {
+        let mut report = Report::new();
+        report.find(Finding::new(Kind::Warning, Tool::Rustc, "unused"));
+        report.find(Finding::new(Kind::Warning, Tool::Rustc, "unused"));
+        assert_eq!((report.findings().len(), report.counts().warnings), (1, 1));
+    }
+}
