@@ -1,4 +1,10 @@
 //! Where code lives: repositories, branches, pull requests.
+//!
+//! [`Forges`] is what a task does: take the work out, deliver it. [`PullRequests`] is what becomes of it afterwards, by people and
+//! by checks, and what of that is [`news`] for the task. Plain git and hosted forges plug into both.
+
+mod news;
+mod pulls;
 
 use std::future::Future;
 
@@ -6,6 +12,12 @@ use domain::{
     code::{BranchName, CommitId, PullRequestNumber, RepositoryName},
     digest::Digest,
     id::SandboxId,
+};
+
+pub use news::{News, news};
+pub use pulls::{
+    Author, Check, CheckState, Comment, Conflict, Diff, Merge, Opinion, Outcome, Pull, PullError,
+    PullRequests, PullState, Review,
 };
 
 use crate::Key;
@@ -19,7 +31,8 @@ pub trait Forges: Send + Sync + 'static {
 
     /// Takes the agent's work out of its sandbox as git objects, and inspects them.
     ///
-    /// Nothing inside the sandbox is run or trusted for this. A repeated `key` gives the same commit.
+    /// What runs inside for this is not believed: only objects that were inspected on the host become a commit, and the commit is
+    /// made there. A repeated `key` gives the same commit.
     fn take_change(
         &self,
         key: Key,
@@ -29,7 +42,8 @@ pub trait Forges: Send + Sync + 'static {
 
     /// Pushes the commit to the task's branch, and opens its pull request or updates it.
     ///
-    /// A branch has one pull request, however often this is called.
+    /// A branch has one pull request, however often this is called. Nothing that somebody else pushed is ever replaced, and the
+    /// default branch is never pushed to.
     fn deliver(
         &self,
         key: Key,

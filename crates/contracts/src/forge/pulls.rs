@@ -1,0 +1,247 @@
+//! A pull request after it was delivered: what people and checks do to it.
+//!
+//! ```text
+//!            deliver              merge
+//!  (nothing) ───────▶ draft, open ─────▶ merged
+//!                          │ close
+//!                          └───────────▶ closed
+//! ```
+//!
+//! Everything in a [`Pull`] but its numbers and hashes was written by somebody, and is text to be shown, never to be obeyed or
+//! printed raw.
+
+use std::future::Future;
+
+use domain::{
+    code::{BranchName, CommitId, PullRequestNumber, RepositoryName},
+    time::Timestamp,
+};
+
+/// What becomes of pull requests. Every call that changes something may be repeated, and then changes nothing.
+pub trait PullRequests: Send + Sync + 'static {
+    /// As it is now, with the commit that its branch is at now.
+    fn pull(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+    ) -> impl Future<Output = Result<Pull, PullError>> + Send;
+
+    /// All of them, the newest first.
+    fn pulls(
+        &self,
+        repository: &RepositoryName,
+    ) -> impl Future<Output = Result<Vec<Pull>, PullError>> + Send;
+
+    /// What it would change, as a patch.
+    fn diff(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+    ) -> impl Future<Output = Result<Diff, PullError>> + Send;
+
+    /// Adds a comment, unless one with this name is there.
+    fn comment(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+        comment: &Comment,
+    ) -> impl Future<Output = Result<(), PullError>> + Send;
+
+    /// Says how a check of a commit stands. A check is known by its name and its commit.
+    fn check(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+        check: &Check,
+    ) -> impl Future<Output = Result<(), PullError>> + Send;
+
+    /// Adds a review, unless one with this name is there.
+    fn review(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+        review: &Review,
+    ) -> impl Future<Output = Result<(), PullError>> + Send;
+
+    /// Brings the commit that was looked at into the base branch, and no other. Gives what the base branch is at afterwards.
+    fn merge(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+        merge: &Merge,
+    ) -> impl Future<Output = Result<CommitId, PullError>> + Send;
+
+    /// Ends it without merging. The branch stays.
+    fn close(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+        by: &Author,
+    ) -> impl Future<Output = Result<(), PullError>> + Send;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pull {
+    pub number: PullRequestNumber,
+    pub address: String,
+    pub title: String,
+    pub body: String,
+    pub state: PullState,
+    pub branch: BranchName,
+    /// The branch that it is to be merged into, by its short name.
+    pub base: String,
+    /// What the branch is at, whoever pushed it; nothing when somebody removed the branch.
+    pub head: Option<CommitId>,
+    /// What was delivered last, by us.
+    pub delivered: CommitId,
+    pub comments: Vec<Comment>,
+    pub checks: Vec<Check>,
+    pub reviews: Vec<Review>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PullState {
+    Draft,
+    Open,
+    /// The commit that the base branch was at after it.
+    Merged {
+        commit: CommitId,
+        by: Author,
+    },
+    Closed {
+        by: Author,
+    },
+}
+
+/// Who did something. A name is what somebody calls themselves; that it is of the platform only the platform says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Author {
+    Platform,
+    Person(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comment {
+    /// Chosen by whoever writes it, so that writing it twice writes it once.
+    pub name: String,
+    pub author: Author,
+    pub at: Timestamp,
+    pub text: String,
+    /// The file and line that it is about, if it is about one.
+    pub place: Option<(String, u32)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    pub name: String,
+    pub commit: CommitId,
+    pub state: CheckState,
+    /// One line for people.
+    pub summary: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckState {
+    Running,
+    Ended(Outcome),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    pub name: String,
+    pub author: Author,
+    pub at: Timestamp,
+    /// The commit that was looked at.
+    pub commit: CommitId,
+    pub opinion: Opinion,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opinion {
+    Approves,
+    WantsChanges,
+    Remarks,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merge {
+    /// The commit that was looked at. When the branch is at another one, nothing is merged.
+    pub head: CommitId,
+    pub by: Author,
+}
+
+/// A patch as git writes it. Its bytes are whatever is in the files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    pub text: Vec<u8>,
+    /// Whether there is more than was read.
+    pub cut: crate::sandbox::Cut,
+}
+
+/// A file that both sides changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    pub path: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PullError {
+    #[error("there is no repository `{0}`, or no right to see it")]
+    NoRepository(RepositoryName),
+    #[error("there is no pull request {number} in `{repository}`")]
+    NoPull { repository: RepositoryName, number: PullRequestNumber },
+    #[error("the forge cannot be reached now: {reason}")]
+    Busy { reason: String },
+    /// Somebody else pushed to the branch. It stays as they left it.
+    #[error(
+        "somebody else pushed to `{branch}`: it is at {theirs}, and was delivered at {ours}; \
+         build on their commit, or choose another branch",
+        ours = ours.as_ref().map_or("no commit", CommitId::as_str)
+    )]
+    Moved { branch: String, theirs: CommitId, ours: Option<CommitId> },
+    #[error("the branch `{branch}` was removed by somebody")]
+    BranchGone { branch: String },
+    #[error("`{branch}` is the default branch, which is never pushed to")]
+    DefaultBranch { branch: String },
+    #[error("pull request {number} was {how}: open another one for new work")]
+    Ended { number: PullRequestNumber, how: &'static str },
+    #[error(
+        "pull request {number} cannot be merged: both sides changed {}",
+        paths.iter().map(|conflict| format!("`{}`", conflict.path)).collect::<Vec<_>>().join(", ")
+    )]
+    Conflicts { number: PullRequestNumber, paths: Vec<Conflict> },
+    /// What was given is too large, or not well formed.
+    #[error("{reason}")]
+    Refused { reason: String },
+    /// What is stored is not what we would have written.
+    #[error("the record of pull request {number} cannot be read: {reason}")]
+    Unreadable { number: PullRequestNumber, reason: String },
+    #[error("the forge said no: {reason}")]
+    Rejected { reason: String },
+}
+
+impl From<PullError> for super::ForgeError {
+    fn from(error: PullError) -> Self {
+        match error {
+            PullError::NoRepository(repository) => Self::NoRepository(repository),
+            PullError::Busy { reason } => Self::Busy { reason },
+            error @ (PullError::NoPull { .. }
+            | PullError::Moved { .. }
+            | PullError::BranchGone { .. }
+            | PullError::DefaultBranch { .. }
+            | PullError::Ended { .. }
+            | PullError::Conflicts { .. }
+            | PullError::Refused { .. }
+            | PullError::Unreadable { .. }
+            | PullError::Rejected { .. }) => Self::Rejected { reason: error.to_string() },
+        }
+    }
+}
