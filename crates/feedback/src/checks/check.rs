@@ -143,7 +143,9 @@ impl Directory {
 
     /// Follows a relative path from here. A way out of the repository leads nowhere.
     pub(super) fn join(&self, path: &str) -> Option<Self> {
-        if path.starts_with('/') || path.contains(|c: char| c.is_control() || "\\$~*?\"'`".contains(c)) {
+        if path.starts_with('/')
+            || path.contains(|c: char| c.is_control() || "\\$~*?\"'`".contains(c))
+        {
             return None;
         }
         let mut words: Vec<&str> = self.words().collect();

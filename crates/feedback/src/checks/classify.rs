@@ -54,7 +54,9 @@ pub(super) fn kind_of_script(script: &str) -> Option<Kind> {
 pub(super) fn kind_of(meaning: &Meaning) -> Option<Kind> {
     match meaning {
         Meaning::Judges { kind, .. } => Some(*kind),
-        Meaning::Runs { targets, .. } => targets.iter().filter_map(|target| names::kind_of(target)).max(),
+        Meaning::Runs { targets, .. } => {
+            targets.iter().filter_map(|target| names::kind_of(target)).max()
+        }
         Meaning::Moves(_) | Meaning::Prepares | Meaning::Publishes | Meaning::Unknown => None,
     }
 }
@@ -81,10 +83,13 @@ pub(super) fn meaning(words: &[String]) -> Meaning {
     let program = program.strip_prefix("./").unwrap_or(program);
     let (directory, arguments) = without_directory(arguments);
     let arguments = arguments.as_slice();
-    if arguments.iter().any(|word| matches!(*word, "--fix" | "--write" | "--watch" | "-w" | "--help" | "--version")) {
+    if arguments.iter().any(|word| {
+        matches!(*word, "--fix" | "--write" | "--watch" | "-w" | "--help" | "--version")
+    }) {
         return Meaning::Unknown;
     }
-    let judges = |kind, ecosystem| Meaning::Judges { kind, ecosystem, directory: directory.clone() };
+    let judges =
+        |kind, ecosystem| Meaning::Judges { kind, ecosystem, directory: directory.clone() };
     let runs = |runner, targets: Vec<String>| match targets.is_empty() {
         true => Meaning::Unknown,
         false => Meaning::Runs { runner, targets, directory: directory.clone() },
@@ -93,8 +98,12 @@ pub(super) fn meaning(words: &[String]) -> Meaning {
         "make" | "gmake" => runs(Runner::Make, plain(arguments)),
         "just" => runs(Runner::Just, plain(arguments).into_iter().take(1).collect()),
         "npm" | "pnpm" | "yarn" | "bun" => package_runner(program, arguments, judges, runs),
-        "cd" => arguments.first().map_or(Meaning::Unknown, |path| Meaning::Moves((*path).to_owned())),
-        "cargo" => cargo(arguments).map_or_else(|other| other, |kind| judges(kind, Ecosystem::Rust)),
+        "cd" => {
+            arguments.first().map_or(Meaning::Unknown, |path| Meaning::Moves((*path).to_owned()))
+        }
+        "cargo" => {
+            cargo(arguments).map_or_else(|other| other, |kind| judges(kind, Ecosystem::Rust))
+        }
         "go" => go(arguments).map_or_else(|other| other, |kind| judges(kind, Ecosystem::Go)),
         "gradlew" | "gradle" | "mvn" | "mvnw" => {
             jvm(arguments).map_or_else(|other| other, |kind| judges(kind, Ecosystem::Jvm))
@@ -110,7 +119,9 @@ pub(super) fn meaning(words: &[String]) -> Meaning {
 fn tool(program: &str, arguments: &[&str]) -> Option<(Kind, Ecosystem)> {
     use Ecosystem::{Go, JavaScript, Other, Python, Rust};
     let first = plain_words(arguments).next().unwrap_or_default();
-    let checks = arguments.iter().any(|word| matches!(*word, "--check" | "-c" | "--list-different" | "--diff" | "--dry-run"));
+    let checks = arguments.iter().any(|word| {
+        matches!(*word, "--check" | "-c" | "--list-different" | "--diff" | "--dry-run")
+    });
     let found = match program {
         "pytest" | "py.test" | "tox" | "nox" | "unittest" | "nose2" => (Kind::Test, Python),
         "ruff" if first == "format" && checks => (Kind::Format, Python),
@@ -172,7 +183,9 @@ fn go(arguments: &[&str]) -> Result<Kind, Meaning> {
 
 fn jvm(arguments: &[&str]) -> Result<Kind, Meaning> {
     let goals = || plain_words(arguments).map(|goal| goal.rsplit(':').next().unwrap_or(goal));
-    if goals().any(|goal| goal == "deploy" || goal.starts_with("publish") || goal.starts_with("release")) {
+    if goals()
+        .any(|goal| goal == "deploy" || goal.starts_with("publish") || goal.starts_with("release"))
+    {
         return Err(Meaning::Publishes);
     }
     let kind = |goal: &str| match goal {
@@ -193,14 +206,18 @@ fn package_runner(
 ) -> Meaning {
     let mut words = plain_words(arguments);
     match words.next().unwrap_or_default() {
-        "run" | "run-script" => runs(Runner::Package, words.next().map(str::to_owned).into_iter().collect()),
+        "run" | "run-script" => {
+            runs(Runner::Package, words.next().map(str::to_owned).into_iter().collect())
+        }
         "t" | "tst" if program == "npm" => runs(Runner::Package, vec!["test".to_owned()]),
         "test" if program == "bun" => judges(Kind::Test, Ecosystem::JavaScript),
         "publish" | "login" | "version" => Meaning::Publishes,
         "install" | "i" | "ci" | "add" | "" => Meaning::Prepares,
         "test" => runs(Runner::Package, vec!["test".to_owned()]),
         // yarn and pnpm run a script by its bare name; npm does not.
-        script if program != "npm" && names::kind_of(script).is_some() => runs(Runner::Package, vec![script.to_owned()]),
+        script if program != "npm" && names::kind_of(script).is_some() => {
+            runs(Runner::Package, vec![script.to_owned()])
+        }
         _ => Meaning::Unknown,
     }
 }
@@ -208,14 +225,21 @@ fn package_runner(
 fn preparation(program: &str, arguments: &[&str]) -> Meaning {
     let first = plain_words(arguments).next().unwrap_or_default();
     match (program, first) {
-        ("docker" | "podman" | "gh" | "helm" | "kubectl" | "terraform" | "aws" | "gcloud" | "az" | "twine" | "vercel" | "netlify", _) => {
-            Meaning::Publishes
-        }
+        (
+            "docker" | "podman" | "gh" | "helm" | "kubectl" | "terraform" | "aws" | "gcloud" | "az"
+            | "twine" | "vercel" | "netlify",
+            _,
+        ) => Meaning::Publishes,
         ("git", "push" | "tag" | "commit") => Meaning::Publishes,
-        ("echo" | "set" | "mkdir" | "apt-get" | "apt" | "brew" | "rustup" | "corepack" | "git" | "ls" | "which" | "pwd" | "true" | ":", _)
-        | ("pip" | "pip3" | "pipx" | "uv" | "poetry" | "pdm" | "bundle", "install" | "sync" | "pip" | "venv" | "lock" | "") => {
-            Meaning::Prepares
-        }
+        (
+            "echo" | "set" | "mkdir" | "apt-get" | "apt" | "brew" | "rustup" | "corepack" | "git"
+            | "ls" | "which" | "pwd" | "true" | ":",
+            _,
+        )
+        | (
+            "pip" | "pip3" | "pipx" | "uv" | "poetry" | "pdm" | "bundle",
+            "install" | "sync" | "pip" | "venv" | "lock" | "",
+        ) => Meaning::Prepares,
         _ => Meaning::Unknown,
     }
 }
@@ -226,7 +250,10 @@ fn without_wrappers<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
     loop {
         words = match words {
             [first, rest @ ..] if is_assignment(first) => rest,
-            ["env" | "time" | "sudo" | "npx" | "bunx" | "xvfb-run" | "command" | "exec", rest @ ..] => after_options(rest),
+            [
+                "env" | "time" | "sudo" | "npx" | "bunx" | "xvfb-run" | "command" | "exec",
+                rest @ ..,
+            ] => after_options(rest),
             ["timeout", rest @ ..] => after_options(rest).get(1..).unwrap_or_default(),
             ["uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye", "run", rest @ ..]
             | ["pnpm" | "yarn" | "npm" | "bundle", "exec", rest @ ..]
@@ -251,12 +278,14 @@ fn is_assignment(word: &str) -> bool {
 
 /// Takes `-C web`, `--prefix web` and their like out of the arguments.
 fn without_directory<'a>(arguments: &[&'a str]) -> (Option<String>, Vec<&'a str>) {
-    const OPTIONS: &[&str] = &["-C", "--prefix", "--cwd", "--directory", "--dir", "--manifest-path"];
+    const OPTIONS: &[&str] =
+        &["-C", "--prefix", "--cwd", "--directory", "--dir", "--manifest-path"];
     let mut directory = None;
     let mut rest = Vec::new();
     let mut words = arguments.iter().copied();
     while let Some(word) = words.next() {
-        let (option, value) = word.split_once('=').map_or((word, None), |(option, value)| (option, Some(value)));
+        let (option, value) =
+            word.split_once('=').map_or((word, None), |(option, value)| (option, Some(value)));
         if !OPTIONS.contains(&option) {
             rest.push(word);
             continue;

@@ -6,19 +6,85 @@ use super::check::Kind;
 /// makes it something else than a check.
 pub(super) fn kind_of(name: &str) -> Option<Kind> {
     const NEVER: &[&str] = &[
-        "deploy", "publish", "release", "push", "upload", "watch", "dev", "serve", "start", "clean", "install", "update", "fix", "bless",
-        "write", "debug", "bench", "benchmark", "benchmarks", "docker", "image", "e2e", "data", "setup", "prepare", "deps", "help", "snapshot", "snapshots", "generate", "gen",
-        "ui", "open", "coverage", "cov", "fuzz",
+        "deploy",
+        "publish",
+        "release",
+        "push",
+        "upload",
+        "watch",
+        "dev",
+        "serve",
+        "start",
+        "clean",
+        "install",
+        "update",
+        "fix",
+        "bless",
+        "write",
+        "debug",
+        "bench",
+        "benchmark",
+        "benchmarks",
+        "docker",
+        "image",
+        "e2e",
+        "data",
+        "setup",
+        "prepare",
+        "deps",
+        "help",
+        "snapshot",
+        "snapshots",
+        "generate",
+        "gen",
+        "ui",
+        "open",
+        "coverage",
+        "cov",
+        "fuzz",
     ];
-    const TEST: &[&str] = &["test", "tests", "spec", "specs", "unittest", "unittests", "pytest", "jest", "vitest", "nextest"];
+    const TEST: &[&str] = &[
+        "test",
+        "tests",
+        "spec",
+        "specs",
+        "unittest",
+        "unittests",
+        "pytest",
+        "jest",
+        "vitest",
+        "nextest",
+    ];
     const LINT: &[&str] = &[
-        "lint", "lints", "linter", "clippy", "eslint", "vet", "typecheck", "types", "type", "tsc", "mypy", "pyright", "ruff", "pylint",
-        "flake8", "static", "analyze", "analyse", "shellcheck", "golangci", "biome", "oxlint",
+        "lint",
+        "lints",
+        "linter",
+        "clippy",
+        "eslint",
+        "vet",
+        "typecheck",
+        "types",
+        "type",
+        "tsc",
+        "mypy",
+        "pyright",
+        "ruff",
+        "pylint",
+        "flake8",
+        "static",
+        "analyze",
+        "analyse",
+        "shellcheck",
+        "golangci",
+        "biome",
+        "oxlint",
     ];
-    const FORMAT: &[&str] = &["fmt", "format", "formatting", "prettier", "black", "rustfmt", "gofmt"];
+    const FORMAT: &[&str] =
+        &["fmt", "format", "formatting", "prettier", "black", "rustfmt", "gofmt"];
     const BUILD: &[&str] = &["build", "compile"];
     let lower = name.to_ascii_lowercase();
-    let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let checks = has(&["check", "checks", "verify"]);
     if has(NEVER) {

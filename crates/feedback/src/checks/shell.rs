@@ -35,10 +35,14 @@ pub(super) fn lines(script: &str) -> Option<Vec<String>> {
 
 fn is_plain(line: &str) -> bool {
     const COMPOUND: &[&str] = &[
-        "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "{", "}", "(", ")",
+        "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
+        "function", "{", "}", "(", ")",
     ];
     let first = line.split([' ', ';']).next().unwrap_or_default();
-    !COMPOUND.contains(&first) && !line.contains("<<") && !line.contains("() {") && !line.contains("(){")
+    !COMPOUND.contains(&first)
+        && !line.contains("<<")
+        && !line.contains("() {")
+        && !line.contains("(){")
 }
 
 /// One line as commands that run one after the other while each succeeds; nothing when it is more than that.

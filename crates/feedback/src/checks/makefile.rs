@@ -1,0 +1,76 @@
+//! Makefiles: the targets whose names promise a check.
+
+use super::{
+    candidate::Candidate,
+    check::Directory,
+    targets::{Targets, is_typable},
+    tree::Survey,
+};
+
+/// In the order in which make looks for them.
+const NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+
+pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
+    let directories = survey.directories(NAMES);
+    directories
+        .iter()
+        .flat_map(|directory| {
+            let file =
+                NAMES.iter().find(|name| survey.has(directory, name)).copied().unwrap_or_default();
+            targets(survey, directory).map_or(Vec::new(), |targets| {
+                targets.checks("make", directory, &directory.file(file))
+            })
+        })
+        .collect()
+}
+
+/// The targets of the Makefile in a directory.
+pub(super) fn targets(survey: &Survey, directory: &Directory) -> Option<Targets> {
+    let text = NAMES.iter().find_map(|name| survey.text(directory, name))?;
+    Some(parse(text))
+}
+
+fn parse(text: &str) -> Targets {
+    let mut targets = Targets::default();
+    let mut current: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        if let Some(recipe) = line.strip_prefix('\t') {
+            let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']).trim();
+            if !recipe.is_empty() && !recipe.starts_with('#') {
+                current.iter().for_each(|name| targets.add_line(name, recipe));
+            }
+            continue;
+        }
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        current = rule(line).map_or(Vec::new(), |(names, needs)| {
+            names.iter().for_each(|name| {
+                targets.add(name, needs.split_whitespace().filter(|word| *word != "|"))
+            });
+            names
+        });
+        if let Some((_, recipe)) = line.split_once(';') {
+            current.iter().for_each(|name| targets.add_line(name, recipe.trim()));
+        }
+    }
+    targets
+}
+
+/// `names: needs`, unless the line sets a variable or is meant for make itself.
+fn rule(line: &str) -> Option<(Vec<&str>, &str)> {
+    let line = line.split('#').next().unwrap_or_default();
+    let (names, needs) = line.split_once(':')?;
+    let needs = needs.strip_prefix(':').unwrap_or(needs);
+    if names.contains('=') || needs.starts_with('=') || needs.contains('=') {
+        return None;
+    }
+    // A few names may share a recipe; a long list is generated.
+    let names: Vec<&str> = names
+        .split_whitespace()
+        .take(8)
+        .filter(|name| is_typable(name) && !name.starts_with('.'))
+        .collect();
+    let needs = needs.split(';').next().unwrap_or_default();
+    (!names.is_empty()).then_some((names, needs))
+}

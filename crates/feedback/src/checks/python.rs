@@ -1,0 +1,177 @@
+//! Python projects: tox and nox where they are set up, else the tools that have a table or a file of their own.
+
+use std::collections::BTreeSet;
+
+use super::{
+    candidate::{Candidate, Source},
+    check::{Confidence, Directory, Kind},
+    classify::Ecosystem,
+    tables::Tables,
+    tree::Survey,
+};
+
+const FILES: &[&str] = &[
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+    "tox.ini",
+    "noxfile.py",
+    "pytest.ini",
+    "conftest.py",
+    "mypy.ini",
+    "ruff.toml",
+    ".ruff.toml",
+    ".flake8",
+    "Pipfile",
+    "requirements.txt",
+];
+
+pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
+    let directories = survey.directories(FILES);
+    let mut tested: BTreeSet<Directory> = BTreeSet::new();
+    let mut found = Vec::new();
+    for directory in &directories {
+        let project = Project::look(survey, directory);
+        let is_covered = directory.above().any(|above| tested.contains(&above));
+        if !is_covered && let Some(tests) = project.tests() {
+            tested.insert(directory.clone());
+            found.push(tests);
+        }
+        found.extend(project.target("tox.ini", "tox", &["testenv", "tox"]));
+        found.extend(project.target("noxfile.py", "nox", &[]));
+        found.extend(project.linters());
+    }
+    found
+}
+
+/// One directory with Python in it.
+struct Project<'a> {
+    survey: &'a Survey,
+    directory: &'a Directory,
+    pyproject: Tables<'a>,
+    setup: Tables<'a>,
+    tox: Tables<'a>,
+}
+
+impl<'a> Project<'a> {
+    fn look(survey: &'a Survey, directory: &'a Directory) -> Self {
+        let tables = |name| Tables::of(survey.text(directory, name).unwrap_or_default());
+        let (pyproject, setup, tox) =
+            (tables("pyproject.toml"), tables("setup.cfg"), tables("tox.ini"));
+        Self { survey, directory, pyproject, setup, tox }
+    }
+
+    fn has(&self, file: &str) -> bool {
+        self.survey.has(self.directory, file)
+    }
+
+    /// The file that says so, of several that may.
+    fn said_by(&self, places: &[(bool, &'static str)]) -> Option<&'static str> {
+        places.iter().find(|(says, _)| *says).map(|(_, file)| *file)
+    }
+
+    fn tests(&self) -> Option<Candidate> {
+        let mentions = |file| {
+            let text = self.survey.text(self.directory, file).unwrap_or_default();
+            text.lines().any(|line| {
+                let line = line.trim_start_matches([' ', '\t', '"', '\'', '-']);
+                line.strip_prefix("pytest")
+                    .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            })
+        };
+        let pytest = self.said_by(&[
+            (self.has("pytest.ini"), "pytest.ini"),
+            (self.pyproject.has("tool.pytest"), "pyproject.toml"),
+            (self.setup.has("tool:pytest"), "setup.cfg"),
+            (self.tox.has("pytest"), "tox.ini"),
+            (self.has("conftest.py"), "conftest.py"),
+            (mentions("pyproject.toml"), "pyproject.toml"),
+            (mentions("requirements.txt"), "requirements.txt"),
+            (mentions("Pipfile"), "Pipfile"),
+        ]);
+        if let Some(file) = pytest {
+            return Some(self.habit(Kind::Test, "python -m pytest", file));
+        }
+        let is_project = self.said_by(&[
+            (self.has("pyproject.toml"), "pyproject.toml"),
+            (self.has("setup.py"), "setup.py"),
+        ])?;
+        let places = [("tests", " -s tests"), ("test", " -s test"), ("", "")];
+        let (_, start) = places.into_iter().find(|(place, _)| {
+            self.directory.join(place).is_some_and(|place| self.survey.has_python_tests(&place))
+        })?;
+        Some(self.habit(Kind::Test, &format!("python -m unittest discover{start}"), is_project))
+    }
+
+    fn linters(&self) -> Vec<Candidate> {
+        let ruff = self.said_by(&[
+            (self.pyproject.has("tool.ruff"), "pyproject.toml"),
+            (self.has("ruff.toml"), "ruff.toml"),
+            (self.has(".ruff.toml"), ".ruff.toml"),
+        ]);
+        let formats = self.said_by(&[(self.pyproject.has("tool.ruff.format"), "pyproject.toml")]);
+        let black = self.said_by(&[(self.pyproject.has("tool.black"), "pyproject.toml")]);
+        let mypy = self.said_by(&[
+            (self.has("mypy.ini"), "mypy.ini"),
+            (self.pyproject.has("tool.mypy"), "pyproject.toml"),
+            (self.setup.has("mypy"), "setup.cfg"),
+        ]);
+        let flake8 = self.said_by(&[
+            (self.has(".flake8"), ".flake8"),
+            (self.setup.has("flake8"), "setup.cfg"),
+            (self.tox.has("flake8"), "tox.ini"),
+        ]);
+        let tools = [
+            (Kind::Format, "ruff format --check .", formats),
+            (Kind::Format, "black --check .", black),
+            (Kind::Lint, "ruff check .", ruff),
+            (Kind::Lint, "flake8", flake8),
+            (Kind::Lint, "mypy .", mypy),
+        ];
+        let said = tools
+            .into_iter()
+            .filter_map(|(kind, command, file)| Some(self.habit(kind, command, file?)));
+        said.collect()
+    }
+
+    /// tox and nox are to Python what make is to others.
+    fn target(&self, file: &str, command: &str, tables: &[&str]) -> Option<Candidate> {
+        let is_set_up = tables.is_empty() || tables.iter().any(|table| self.tox.has(table));
+        (self.has(file) && is_set_up).then(|| Candidate {
+            source: Source::Target,
+            confidence: Confidence::Likely,
+            ..Candidate::habit(
+                Kind::Test,
+                Ecosystem::Python,
+                command,
+                self.directory,
+                &self.directory.file(file),
+            )
+        })
+    }
+
+    fn habit(&self, kind: Kind, command: &str, file: &str) -> Candidate {
+        let command = format!("{}{command}", self.environment());
+        Candidate::habit(
+            kind,
+            Ecosystem::Python,
+            &command,
+            self.directory,
+            &self.directory.file(file),
+        )
+    }
+
+    /// Whoever locked the dependencies knows where they are installed.
+    fn environment(&self) -> &'static str {
+        let locks = [
+            ("uv.lock", "uv run "),
+            ("poetry.lock", "poetry run "),
+            ("pdm.lock", "pdm run "),
+            ("Pipfile.lock", "pipenv run "),
+        ];
+        let places = || std::iter::once(self.directory.clone()).chain(self.directory.above());
+        let locked =
+            locks.into_iter().find(|(lock, _)| places().any(|place| self.survey.has(&place, lock)));
+        locked.map_or("", |(_, run)| run)
+    }
+}

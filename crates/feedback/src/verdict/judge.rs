@@ -1,0 +1,329 @@
+//! From runs to a verdict: first each check, then all together.
+
+use std::{collections::BTreeMap, fmt};
+
+use super::{
+    change::{self, Change, HasNewErrors, TestVerdict},
+    errors::new_errors,
+    run::{Ended, Run, State},
+};
+use crate::{
+    checks::{Check, Confidence},
+    finding::Finding,
+    report::Counts,
+};
+
+/// All runs of one check. The first of each side is the run itself, the others are reruns of the same commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    pub check: Check,
+    pub base: Vec<Run>,
+    pub head: Vec<Run>,
+}
+
+/// What a check says about the change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Passed,
+    /// Failed on base, passes on head.
+    Fixed,
+    /// Failed on head once, but not each time, or only by tests that are flaky.
+    Flaky,
+    /// Fails on both, and no worse than before.
+    KnownFailure,
+    Regressed(Reason),
+    /// It could not be run on head.
+    NotRun,
+    /// It fails on head, and what it did on base is not known.
+    Unjudged,
+}
+
+/// Why a check is worse than on base. In words by [`fmt::Display`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Tests that passed, or were not there, fail.
+    Tests,
+    /// Errors that were not there.
+    NewErrors,
+    /// It ran tests on base, and ended on head before any.
+    NoTestReached,
+    /// It ran tests on base, runs none on head, and calls that a success.
+    NoTestLeft,
+    /// It was stopped from outside, which it was not on base.
+    Stopped,
+    /// It failed, and said nothing that tells why.
+    Unexplained,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckVerdict {
+    pub check: Check,
+    pub outcome: Outcome,
+    /// Tests of which there is something to tell; the steady ones are only counted.
+    pub tests: Vec<TestVerdict>,
+    pub counts: BTreeMap<Change, usize>,
+    pub new_errors: Vec<Finding>,
+    pub base: Option<Side>,
+    pub head: Option<Side>,
+    /// What head's first run found about its failing tests.
+    pub failures: Vec<Finding>,
+    reruns: usize,
+}
+
+/// How the first run of one side ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    pub ended: Ended,
+    pub counts: Counts,
+}
+
+/// All checks together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conclusion {
+    Passes,
+    Fails,
+    /// Nothing failed, because nothing that could have failed was run.
+    Unproven,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    pub checks: Vec<CheckVerdict>,
+    pub conclusion: Conclusion,
+}
+
+pub fn judge(evidence: Vec<Evidence>) -> Verdict {
+    let checks: Vec<CheckVerdict> = evidence.into_iter().map(judge_check).collect();
+    let conclusion = if checks.iter().any(CheckVerdict::blocks) {
+        Conclusion::Fails
+    } else if checks.iter().any(CheckVerdict::proves) {
+        Conclusion::Passes
+    } else {
+        Conclusion::Unproven
+    };
+    Verdict { checks, conclusion }
+}
+
+impl Verdict {
+    pub fn passes(&self) -> bool {
+        self.conclusion == Conclusion::Passes
+    }
+
+    /// The checks that should be run again on head before this is believed: a single failure may be chance.
+    pub fn wanted_reruns(&self) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(|verdict| verdict.wants_rerun()).map(|verdict| &verdict.check)
+    }
+
+    /// What fails, for telling whether an attempt got further than the last one.
+    pub fn failing(&self) -> Vec<String> {
+        let failing = self.checks.iter().filter(|verdict| verdict.blocks());
+        let names = failing.flat_map(|verdict| {
+            let name = &verdict.check.name;
+            let faults = verdict.tests.iter().filter(|test| test.change.is_fault());
+            let tests = faults.map(move |test| format!("{name}: {}", test.name));
+            let errors = verdict
+                .new_errors
+                .iter()
+                .map(move |error| format!("{name}: {}: {}", error.place, error.message));
+            std::iter::once(name.clone()).chain(tests).chain(errors)
+        });
+        names.collect()
+    }
+}
+
+impl CheckVerdict {
+    pub fn count(&self, change: Change) -> usize {
+        self.counts.get(&change).copied().unwrap_or(0)
+    }
+
+    /// Whether the change must not go on because of this check.
+    pub fn blocks(&self) -> bool {
+        match self.outcome {
+            Outcome::Passed | Outcome::Fixed | Outcome::Flaky | Outcome::KnownFailure => false,
+            Outcome::Regressed(_) | Outcome::Unjudged => true,
+            Outcome::NotRun => {
+                // A check that we only guessed, and that cannot be run on base either, is no check of this repository.
+                let ran_on_base = self.base.as_ref().is_some_and(|side| {
+                    !matches!(side.ended, Ended::NotRun(_) | Ended::Exited(126 | 127))
+                });
+                ran_on_base || self.check.confidence == Confidence::Certain
+            }
+        }
+    }
+
+    /// Whether it could have failed, and did not.
+    fn proves(&self) -> bool {
+        match self.outcome {
+            Outcome::Passed | Outcome::Fixed | Outcome::Flaky => true,
+            Outcome::KnownFailure => {
+                self.head.as_ref().is_some_and(|side| side.counts.tests.passed > 0)
+            }
+            Outcome::Regressed(_) | Outcome::NotRun | Outcome::Unjudged => false,
+        }
+    }
+
+    fn wants_rerun(&self) -> bool {
+        let failed_once = match self.outcome {
+            Outcome::Regressed(reason) => match reason {
+                // The same code has the same errors, and the same lack of tests, each time.
+                Reason::NewErrors | Reason::NoTestLeft => false,
+                Reason::Tests | Reason::NoTestReached | Reason::Stopped | Reason::Unexplained => {
+                    true
+                }
+            },
+            Outcome::NotRun => self.blocks(),
+            Outcome::Passed
+            | Outcome::Fixed
+            | Outcome::Flaky
+            | Outcome::KnownFailure
+            | Outcome::Unjudged => false,
+        };
+        failed_once && self.reruns == 0
+    }
+}
+
+fn judge_check(evidence: Evidence) -> CheckVerdict {
+    let Evidence { check, base, head } = evidence;
+    let (first_base, first_head) = (base.first().map(side), head.first().map(side));
+    let reruns = head.len().saturating_sub(1);
+    let (base, head) = (started(base), started(head));
+    let new_errors = new_errors(&base, &head);
+    let mut tests = change::compare(&base, &head);
+    let has_new_errors = if new_errors.is_empty() { HasNewErrors::No } else { HasNewErrors::Yes };
+    if !change::reached_all(&head, &tests, has_new_errors) {
+        let missing = tests.values_mut().filter(|change| **change == Change::Removed);
+        missing.for_each(|change| *change = Change::NotReached);
+    }
+    let outcome = outcome(&base, &head, &tests, has_new_errors);
+    let mut counts = BTreeMap::new();
+    for change in tests.values() {
+        *counts.entry(*change).or_insert(0) += 1;
+    }
+    let failures = head.first().map_or(Vec::new(), |run| failures(run, &tests));
+    let told = tests
+        .into_iter()
+        .filter(|(_, change)| !matches!(change, Change::Steady | Change::StillSkipped));
+    let mut tests: Vec<TestVerdict> =
+        told.map(|(name, change)| TestVerdict { name, change }).collect();
+    tests.sort_by(|a, b| (a.change, &a.name).cmp(&(b.change, &b.name)));
+    CheckVerdict {
+        check,
+        outcome,
+        tests,
+        counts,
+        new_errors,
+        base: first_base,
+        head: first_head,
+        failures,
+        reruns,
+    }
+}
+
+fn outcome(
+    base: &[Run],
+    head: &[Run],
+    tests: &BTreeMap<crate::test::TestName, Change>,
+    has_new_errors: HasNewErrors,
+) -> Outcome {
+    let passed = |run: &Run| run.state() == State::Passed;
+    let stopped = |run: &Run| run.state() == State::Stopped;
+    let ran_tests = |runs: &[Run]| runs.iter().any(|run| run.tests() > 0);
+    let fails_always = !base.is_empty() && !base.iter().any(passed);
+    if head.is_empty() {
+        return Outcome::NotRun;
+    }
+    // Also of a run that calls itself a success: `|| true` makes no test pass.
+    if tests.values().any(|change| change.is_fault()) && !base.is_empty() {
+        return Outcome::Regressed(Reason::Tests);
+    }
+    if head.iter().any(passed) {
+        return match () {
+            () if ran_tests(base) && !ran_tests(head) => Outcome::Regressed(Reason::NoTestLeft),
+            () if !head.iter().all(passed) => Outcome::Flaky,
+            () if fails_always => Outcome::Fixed,
+            () => Outcome::Passed,
+        };
+    }
+    if base.is_empty() {
+        return Outcome::Unjudged;
+    }
+    if ran_tests(base) && !ran_tests(head) {
+        let reason = if head.iter().all(stopped) { Reason::Stopped } else { Reason::NoTestReached };
+        return Outcome::Regressed(reason);
+    }
+    if has_new_errors == HasNewErrors::Yes {
+        return Outcome::Regressed(Reason::NewErrors);
+    }
+    if head.iter().all(stopped) && !base.iter().all(stopped) {
+        return Outcome::Regressed(Reason::Stopped);
+    }
+    if fails_always && !has_more_errors(base, head) {
+        return Outcome::KnownFailure;
+    }
+    let only_flaky_fail = |run: &Run| {
+        let mut failing =
+            run.report.tests().iter().filter(|test| test.outcome.is_failure()).peekable();
+        let some_fail = failing.peek().is_some();
+        let all_flaky = failing.all(|test| tests.get(&test.name) == Some(&Change::Flaky));
+        run.state() == State::Failed && some_fail && all_flaky && run.report.left_off().tests == 0
+    };
+    if !fails_always && head.iter().all(only_flaky_fail) {
+        return Outcome::Flaky;
+    }
+    Outcome::Regressed(Reason::Unexplained)
+}
+
+/// More errors than were kept, or more failing tests than are named: then only the numbers can be compared.
+fn has_more_errors(base: &[Run], head: &[Run]) -> bool {
+    let most = |runs: &[Run], count: fn(&Counts) -> u64| {
+        runs.iter().map(|run| count(&run.report.counts())).max()
+    };
+    let is_cut = head.iter().any(|run| !run.report.left_off().is_nothing());
+    is_cut
+        && (most(head, |counts| counts.errors) > most(base, |counts| counts.errors)
+            || most(head, |counts| counts.tests.failed) > most(base, |counts| counts.tests.failed))
+}
+
+fn started(runs: Vec<Run>) -> Vec<Run> {
+    runs.into_iter().filter(|run| run.state() != State::NotRun).collect()
+}
+
+fn side(run: &Run) -> Side {
+    Side { ended: run.ended.clone(), counts: run.report.counts() }
+}
+
+/// What was found about the tests that are the change's fault.
+fn failures(run: &Run, tests: &BTreeMap<crate::test::TestName, Change>) -> Vec<Finding> {
+    let is_fault = |finding: &&Finding| {
+        let change = finding.test.as_ref().and_then(|name| tests.get(name));
+        change.is_some_and(|change| change.is_fault())
+    };
+    run.report.findings().iter().filter(is_fault).cloned().collect()
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tests => "tests fail that did not fail before",
+            Self::NewErrors => "there are errors that were not there before",
+            Self::NoTestReached => "it ended before its first test",
+            Self::NoTestLeft => "it ran tests before, and runs none now",
+            Self::Stopped => "it had to be stopped, which it had not before",
+            Self::Unexplained => "it passed before and fails now, without saying why",
+        })
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed => f.write_str("passed"),
+            Self::Fixed => f.write_str("fixed"),
+            Self::Flaky => f.write_str("flaky"),
+            Self::KnownFailure => f.write_str("known failure"),
+            Self::Regressed(reason) => write!(f, "regression: {reason}"),
+            Self::NotRun => f.write_str("not run"),
+            Self::Unjudged => f.write_str("fails, and base is not known"),
+        }
+    }
+}

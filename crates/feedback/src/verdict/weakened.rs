@@ -1,0 +1,1 @@
+//! Weakened tests.
