@@ -47,7 +47,7 @@ fmt: ## Format the Rust code
 	@cargo fmt --all
 
 .PHONY: bench
-bench: ## Measure: appends, driver steps, list pages, replay, waiting tasks, sandboxes, the way out
+bench: ## Measure: appends, driver steps, list pages, replay, waiting tasks, sandboxes, the way out, agents
 	@scripts/setup test
 	@scripts/bench-setup
 	@cargo bench --locked -p benches

@@ -7,8 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agents::program::{HOME, Launch, Program};
+use agents::program::{Launch, Program};
 use anyhow::{Context as _, bail};
+use contracts::sandbox::HOME;
 use fs_err as fs;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{

@@ -150,6 +150,7 @@ impl Ground {
         let command = Exec {
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
             environment: std::collections::BTreeMap::new(),
+            path: Vec::new(),
             directory: directory.to_owned(),
             user: User::Agent,
             terminal: None,

@@ -20,6 +20,7 @@
 mod journey;
 mod stage;
 mod story;
+mod walls;
 
 use journey::Journey;
 use stage::Stage;

@@ -9,6 +9,8 @@ use tests::internet::{OwnHouse, Plan, Said, declared, npm, program};
 pub(crate) struct Stage {
     pub(crate) house: OwnHouse,
     pub(crate) model: Model,
+    /// Where the model listens, on this host.
+    pub(crate) port: u16,
     repository: PathBuf,
 }
 
@@ -63,10 +65,10 @@ impl Stage {
 
     fn with(project: &str, start: impl FnOnce(&Plan) -> OwnHouse) -> Self {
         let model = Model::new();
-        let address = serve_in_the_background(model.clone());
+        let port = serve_in_the_background(model.clone());
         let models = [("anthropic", ""), ("openai", "/v1"), ("gemini", "")].map(|(name, path)| {
             format!(
-                "  - {{ name: {name}, provider: {name}, url: 'http://localhost:{address}{path}', addresses: [127.0.0.1] }}\n"
+                "  - {{ name: {name}, provider: {name}, url: 'http://localhost:{port}{path}', addresses: [127.0.0.1] }}\n"
             )
         });
         let server = format!(
@@ -82,7 +84,7 @@ impl Stage {
             declared(npm().iter())
         );
         let house = start(&Plan { policy, server });
-        Self { house, model, repository: repository(project) }
+        Self { house, model, port, repository: repository(project) }
     }
 
     /// `NAME=PATH`, as a sandbox wants it.

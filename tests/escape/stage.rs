@@ -255,6 +255,7 @@ pub(crate) fn command(user: User, argv: &[&str]) -> Exec {
     Exec {
         argv: argv.iter().map(|&word| word.to_owned()).collect(),
         environment: BTreeMap::new(),
+        path: Vec::new(),
         directory: "/".to_owned(),
         user,
         terminal: None,

@@ -34,6 +34,9 @@ pub(crate) const SERVER: &str = "version: 1\nsandboxes: { warm: 0 }\ndefaults: {
 /// How long what was stopped may take to be gone.
 pub(crate) const GONE: Duration = Duration::from_secs(2);
 
+/// How long a busy machine may take for what has no limit of its own.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
 /// A house, and the model that its agents ask.
 #[derive(Debug)]
 pub(crate) struct Stage<'a> {
@@ -116,13 +119,7 @@ impl<'a> Stage<'a> {
 
     /// What still runs inside after the two seconds in which all of a run has to be gone.
     pub(crate) fn left(&self, sandbox: &str) -> Vec<String> {
-        let end = Instant::now() + GONE;
-        loop {
-            let left = self.inside(sandbox);
-            if left.is_empty() || Instant::now() > end {
-                return left;
-            }
-        }
+        until(GONE, || self.inside(sandbox), Vec::is_empty)
     }
 
     /// What runs inside, beside the first process and the one who looks.
@@ -138,6 +135,17 @@ impl<'a> Stage<'a> {
         let lines = said.lines().map(str::trim);
         let is_other = |line: &&str| !line.contains(" lamp-guest ") && !line.contains(" ps -eo ");
         lines.filter(is_other).map(str::to_owned).collect()
+    }
+}
+
+/// What `look` sees as soon as it is right, or when the time is over.
+pub(crate) fn until<T>(limit: Duration, look: impl Fn() -> T, is_right: impl Fn(&T) -> bool) -> T {
+    let end = Instant::now() + limit;
+    loop {
+        let seen = look();
+        if is_right(&seen) || Instant::now() > end {
+            return seen;
+        }
     }
 }
 

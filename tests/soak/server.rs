@@ -128,6 +128,7 @@ async fn run(
     let command = Exec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
+        path: Vec::new(),
         directory: "/workspace".to_owned(),
         user: User::Agent,
         terminal: None,

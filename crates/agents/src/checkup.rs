@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
-use contracts::sandbox::{CommandName, Ended, Exec, SandboxError, Sandboxes, User};
+use contracts::sandbox::{CommandName, Ended, Exec, HOME, SandboxError, Sandboxes, User};
 use domain::id::SandboxId;
 
-use crate::{
-    inside,
-    program::{HOME, Program},
-};
+use crate::{inside, program::Program};
 
 /// Whether a program is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +39,10 @@ pub async fn look<S: Sandboxes>(
     name: &CommandName,
 ) -> Result<Presence, SandboxError> {
     let Some(package) = program.packages.first() else { return Ok(Presence::NotAsked) };
-    let mut path = program.path();
-    path.push(inside::PATH.to_owned());
     let command = Exec {
         argv: program.version.iter().map(|&word| word.to_owned()).collect(),
-        environment: inside::environment(&path.join(":")),
+        environment: inside::environment(),
+        path: program.path(),
         directory: HOME.to_owned(),
         user: User::Agent,
         terminal: None,

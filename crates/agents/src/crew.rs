@@ -21,7 +21,7 @@ use contracts::{
         AgentError, AgentEvent, Agents, Answer, Exchanges, Mode, ModelMeter, Outcome, Run, Words,
     },
     sandbox::{
-        CommandName, Exec, FileAsk, Finished, Owner, SandboxError, Sandboxes, Streams, User,
+        CommandName, Exec, FileAsk, Finished, HOME, Owner, SandboxError, Sandboxes, Streams, User,
         WORKSPACE,
     },
 };
@@ -37,7 +37,7 @@ use crate::{
     journal::{Entry, Journal},
     memory,
     pipe::{Bounds, Pipe},
-    program::{Endpoint, HOME, Launch, Program, Speech, Wish},
+    program::{Endpoint, Launch, Program, Speech, Wish},
     teller::Teller,
     verdict::{self, Facts},
 };
@@ -154,9 +154,9 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         let known = bench.entry.as_ref().and_then(|entry| entry.session.clone());
         let session = known.or_else(|| run.session.clone());
         if session.is_some() && bench.entry.is_some() {
-            memory::restore(self.sandboxes.as_ref(), &self.journal, run, post.program)
-                .await
-                .map_err(errand)?;
+            let restored =
+                memory::restore(self.sandboxes.as_ref(), &self.journal, run, post.program).await;
+            restored.map_err(errand)?;
         }
         let started = bench.entry.as_ref().map_or(0, |entry| entry.processes);
         let prompt = self.brief(run, post, started).await?;
@@ -220,12 +220,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
             let ended = self.process(bench, post, session.as_deref(), &prompt, &name).await?;
             let known = bench.introduced.session.clone();
             self.note(bench, |entry| entry.session = known.or(entry.session.take()))?;
-            let (said, next) = match ended.step {
-                Ok(Step::Answered(answer)) => (Ok(answer), None),
-                Ok(Step::Again(next)) => (Ok(Answer::Change), Some(next)),
-                Err(fault) => (Err(fault), None),
-            };
-            let after = self.settled(bench.run, post.program, before, &said).await;
+            let after = self.settled(bench.run, post.program, before, &ended.step).await;
             let facts = Facts {
                 program: post.program,
                 finished: ended.finished,
@@ -234,9 +229,10 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
                 last_lines: ended.last_lines,
                 limit: bench.run.limit,
             };
-            let answer = verdict::verdict(&facts, said)?;
-            let Some(next) = next else { return Ok(answer) };
-            prompt = next;
+            match verdict::verdict(&facts, ended.step)? {
+                Step::Answered(answer) => return Ok(answer),
+                Step::Again(next) => prompt = next,
+            }
             session.clone_from(&bench.introduced.session);
         }
         Err(AgentError::Stopped {
@@ -346,14 +342,12 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         }
         for file in &launch.files {
             let path = format!("{HOME}/{}", file.path);
-            inside::write(sandboxes, run.sandbox, &path, file.text.as_bytes(), 0o600).await?;
+            let bytes = file.text.as_bytes();
+            inside::write(sandboxes, run.sandbox, process, &path, bytes, 0o600).await?;
         }
-        if program.packages.is_empty()
-            && program.speech == Speech::Acp
-            && !program.binary.is_empty()
-        {
+        if program.is_brought() {
             let path = launch.argv.first().cloned().unwrap_or_default();
-            inside::write(sandboxes, run.sandbox, &path, self.builtin, 0o755).await?;
+            inside::write(sandboxes, run.sandbox, process, &path, self.builtin, 0o755).await?;
         }
         Ok(())
     }
@@ -365,13 +359,12 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         directory: &str,
         limit: Duration,
     ) -> Exec {
-        let mut path = program.path();
-        path.push(inside::PATH.to_owned());
-        let mut environment = inside::environment(&path.join(":"));
+        let mut environment = inside::environment();
         environment.extend(launch.environment.clone());
         Exec {
             argv: launch.argv.clone(),
             environment,
+            path: program.path(),
             directory: directory.to_owned(),
             user: User::Agent,
             terminal: None,
@@ -407,7 +400,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         run: &Run,
         program: &Program,
         before: &Exchanges,
-        said: &Result<Answer, Fault>,
+        said: &Result<Step, Fault>,
     ) -> Exchanges {
         let (soon, end) = (Instant::now() + REPORTING, Instant::now() + SETTLING);
         loop {

@@ -3,19 +3,14 @@
 use std::{collections::BTreeMap, pin::pin, time::Duration};
 
 use contracts::sandbox::{
-    CommandName, Exec, FileAsk, Finished, Input, Output, SandboxError, Sandboxes, Streams,
+    CommandName, Exec, FileAsk, Finished, HOME, Input, Output, SandboxError, Sandboxes, Streams,
     Transfer, User,
 };
 use domain::id::SandboxId;
 use tokio::sync::mpsc;
 
-use crate::program::HOME;
-
 /// Bytes that travel at once.
 const PIECE: usize = 64 * 1024;
-
-/// Programs that every image has.
-pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Why an errand failed.
 #[derive(Debug, thiserror::Error)]
@@ -28,21 +23,33 @@ pub(crate) enum Errand {
     TooLarge { path: String, limit: usize },
 }
 
-/// Writes a file, with its directories.
+/// Writes a file for a process, with its directories.
 pub(crate) async fn write<S: Sandboxes>(
     sandboxes: &S,
     sandbox: SandboxId,
+    process: &CommandName,
     path: &str,
     bytes: &[u8],
     mode: u32,
 ) -> Result<(), Errand> {
     if let Some((directory, _)) = path.rsplit_once('/') {
-        let name = CommandName::new(format!("mkdir/{directory}"));
-        let argv = ["mkdir", "-p", directory].map(str::to_owned).to_vec();
-        run(sandboxes, sandbox, &name, argv, 1024).await?;
+        make(sandboxes, sandbox, process, directory).await?;
     }
     let ask = FileAsk::Write { path: path.to_owned(), user: User::Agent, mode };
     send(sandboxes, sandbox, &ask, bytes).await
+}
+
+/// Makes a directory. For each process anew: a command that is repeated by its name does nothing a second time, and what was there may be gone.
+pub(crate) async fn make<S: Sandboxes>(
+    sandboxes: &S,
+    sandbox: SandboxId,
+    process: &CommandName,
+    directory: &str,
+) -> Result<(), Errand> {
+    let name = CommandName::new(format!("{process}/mkdir/{directory}"));
+    let argv = ["mkdir", "-p", directory].map(str::to_owned).to_vec();
+    run(sandboxes, sandbox, &name, argv, 1024).await?;
+    Ok(())
 }
 
 /// Sends bytes to a file or an archive.
@@ -133,7 +140,8 @@ pub(crate) async fn run<S: Sandboxes>(
 ) -> Result<(Finished, String), SandboxError> {
     let command = Exec {
         argv,
-        environment: environment(PATH),
+        environment: environment(),
+        path: Vec::new(),
         directory: HOME.to_owned(),
         user: User::Agent,
         terminal: None,
@@ -166,9 +174,8 @@ pub(crate) async fn exec<S: Sandboxes>(
     Ok((finished?, String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// What every program of an agent finds.
-pub(crate) fn environment(path: &str) -> BTreeMap<String, String> {
-    let usual =
-        [("PATH", path), ("HOME", HOME), ("USER", "lamp"), ("LANG", "C.UTF-8"), ("TERM", "dumb")];
+/// What every program of an agent finds, whatever the image says.
+pub(crate) fn environment() -> BTreeMap<String, String> {
+    let usual = [("HOME", HOME), ("USER", "lamp"), ("TERM", "dumb")];
     usual.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }

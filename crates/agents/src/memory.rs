@@ -8,16 +8,15 @@ use std::path::PathBuf;
 
 use contracts::{
     agent::Run,
-    sandbox::{CommandName, FileAsk, Sandboxes, User},
+    sandbox::{CommandName, FileAsk, HOME, Sandboxes, User},
 };
-use domain::id::SandboxId;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     inside::{self, Errand},
     journal::{Journal, write_whole},
-    program::{HOME, Program},
+    program::Program,
 };
 
 /// Bytes of one directory of memory. Sessions are text; what is larger is something else.
@@ -74,22 +73,13 @@ pub(crate) async fn restore<S: Sandboxes>(
     }
     for (number, place) in program.memory.iter().enumerate() {
         let Ok(archive) = fs::read(archive_path(journal, run, program, number)) else { continue };
-        unpack(sandboxes, run.sandbox, &format!("{HOME}/{place}"), &archive).await?;
+        let path = format!("{HOME}/{place}");
+        let restoring = CommandName::new(format!("{}/memory", run.key));
+        inside::make(sandboxes, run.sandbox, &restoring, &path).await?;
+        let ask = FileAsk::TarIn { path, user: User::Agent };
+        inside::send(sandboxes, run.sandbox, &ask, &archive).await?;
     }
     Ok(())
-}
-
-async fn unpack<S: Sandboxes>(
-    sandboxes: &S,
-    sandbox: SandboxId,
-    path: &str,
-    archive: &[u8],
-) -> Result<(), Errand> {
-    let name = CommandName::new(format!("mkdir/{path}"));
-    let argv = ["mkdir", "-p", path].map(str::to_owned).to_vec();
-    inside::run(sandboxes, sandbox, &name, argv, 1024).await?;
-    let ask = FileAsk::TarIn { path: path.to_owned(), user: User::Agent };
-    inside::send(sandboxes, sandbox, &ask, archive).await
 }
 
 fn origin(journal: &Journal, run: &Run, program: &Program) -> Option<String> {

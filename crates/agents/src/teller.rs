@@ -1,7 +1,7 @@
 //! Tells what was heard: numbers messages, joins pieces, remembers tools, and keeps the words that may be an answer.
 //!
 //! Programs speak in pieces of a few letters. A piece is held until there is a sentence's worth or a moment has passed, so
-//! that a watcher sees it at once and a store is not flooded.
+//! that a watcher sees it at once and a store is not flooded. Nothing is cut to its last length here: whoever cleans it of secrets does that.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const HELD: usize = 2 * 1024;
 const ANSWER_LIMIT: usize = 1024 * 1024;
 
 /// Tools whose state is remembered. A program that uses more at once is told about less well.
-const TOOLS: usize = 128;
+const TOOLS: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {
@@ -150,9 +150,8 @@ impl Teller {
             paths: Vec::new(),
         });
         let before = known.status;
-        let AgentEvent::ToolCall(call) = AgentEvent::ToolCall(news.onto(known)).bounded() else {
-            return;
-        };
+        let told = AgentEvent::ToolCall(news.onto(known)).roughly_bounded();
+        let AgentEvent::ToolCall(call) = told else { return };
         self.tell(AgentEvent::ToolCall(call.clone())).await;
         let is_done = before == ToolStatus::Running && call.status == ToolStatus::Done;
         if is_done && call.kind == ToolKind::Edit {
@@ -167,7 +166,7 @@ impl Teller {
 
     async fn send(&self, event: AgentEvent) {
         // A watcher that has gone does not stop the agent.
-        drop(self.events.send(event.bounded()).await);
+        drop(self.events.send(event.roughly_bounded()).await);
     }
 }
 

@@ -4,7 +4,7 @@
 //! was asked and its last word was not a refusal.
 
 use contracts::{
-    agent::{AgentError, Answer, Exchanges},
+    agent::{AgentError, Exchanges},
     sandbox::{Ended, Finished, SandboxError},
 };
 
@@ -25,26 +25,23 @@ pub(crate) struct Facts<'a> {
 }
 
 /// Why the program gave no answer that counts. `said` is what its driver came to.
-pub(crate) fn verdict(
-    facts: &Facts<'_>,
-    said: Result<Answer, Fault>,
-) -> Result<Answer, AgentError> {
+pub(crate) fn verdict<T>(facts: &Facts<'_>, said: Result<T, Fault>) -> Result<T, AgentError> {
     facts.process()?;
     if facts.is_over_budget(said.is_err()) {
         return Err(AgentError::OverBudget { reason: facts.shortage() });
     }
     match said {
-        Ok(answer) => facts.models().map(|()| answer),
+        Ok(said) => facts.models().map(|()| said),
         Err(fault) => Err(facts.because(fault)),
     }
 }
 
 /// Whether the meter has seen what the program's words imply. A program hears its model's answer a moment before the meter does.
-pub(crate) fn is_told(
+pub(crate) fn is_told<T>(
     program: &Program,
     before: &Exchanges,
     seen: &Exchanges,
-    said: &Result<Answer, Fault>,
+    said: &Result<T, Fault>,
 ) -> bool {
     if !program.asks_a_model() {
         return true;
@@ -229,7 +226,10 @@ pub(crate) fn missing(program: &Program, name: &str) -> AgentError {
 
 #[cfg(test)]
 mod tests {
-    use contracts::{agent::Mode, sandbox::Cut};
+    use contracts::{
+        agent::{Answer, Mode},
+        sandbox::Cut,
+    };
     use domain::cost::Cost;
 
     use super::*;
@@ -304,7 +304,7 @@ mod tests {
             last_lines: String::new(),
             limit: std::time::Duration::from_mins(1),
         };
-        let error = verdict(&facts, Err(Fault::Ended)).unwrap_err();
+        let error = verdict::<Answer>(&facts, Err(Fault::Ended)).unwrap_err();
         assert!(matches!(error, AgentError::Stopped { .. }), "{error}");
         let error = verdict(&facts, Ok(Answer::Change)).unwrap_err();
         assert_eq!(error.to_string(), "the agent stopped: it never asked its model");

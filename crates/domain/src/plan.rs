@@ -101,7 +101,7 @@ fn optional(hash: Fingerprint, number: Option<u64>) -> Fingerprint {
 }
 
 /// A relative path that cannot climb out of the repository or into its `.git`.
-pub fn stays_inside(path: &str) -> bool {
+pub(crate) fn stays_inside(path: &str) -> bool {
     !path.is_empty()
         && !path.contains(['\0', '\\'])
         && path

@@ -5,6 +5,9 @@
 //!
 //! **Invariant:** an event that went through [`AgentEvent::bounded`] has at most [`LIMIT`] bytes of text and a little
 //! more, whatever a program said. Texts that grow (messages, thoughts) come in parts instead of being cut.
+//!
+//! A secret's value that was cut in two is not found any more. So what was not cleaned yet is only [`AgentEvent::roughly_bounded`]:
+//! where that cuts, [`AgentEvent::bounded`] leaves out.
 
 use crate::cost::Cost;
 
@@ -17,9 +20,12 @@ pub const LINE_LIMIT: usize = 1024;
 /// Entries of a list.
 pub const LIST_LIMIT: usize = 64;
 
+/// How many times longer a text may be that was not cleaned yet.
+const ROUGHLY: usize = 8;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEvent {
-    /// What it was told, word for word (CX3). Parts with one number belong together.
+    /// What it was told, word for word (CX3), in parts that are numbered from 1.
     Briefed {
         part: u32,
         text: String,
@@ -142,7 +148,18 @@ impl AgentEvent {
     /// The same with every text within its limit: the middle of what is too long is left out, and that is said.
     #[must_use]
     pub fn bounded(self) -> Self {
-        let text = |text: String| shortened(text, LIMIT);
+        self.within(Bounds { text: LIMIT, line: LINE_LIMIT })
+    }
+
+    /// The same, small enough to be held until it is cleaned of secrets and bounded.
+    #[must_use]
+    pub fn roughly_bounded(self) -> Self {
+        self.within(Bounds { text: ROUGHLY * LIMIT, line: ROUGHLY * LINE_LIMIT })
+    }
+
+    fn within(self, bounds: Bounds) -> Self {
+        let text = |text: String| shortened(text, bounds.text);
+        let line = |text: String| bounds.line(text);
         match self {
             Self::Briefed { part, text: said } => Self::Briefed { part, text: text(said) },
             Self::Started { program, version, model, session } => Self::Started {
@@ -153,7 +170,7 @@ impl AgentEvent {
             },
             Self::Message { number, text: said } => Self::Message { number, text: text(said) },
             Self::Thought { number, text: said } => Self::Thought { number, text: text(said) },
-            Self::ToolCall(call) => Self::ToolCall(call.bounded()),
+            Self::ToolCall(call) => Self::ToolCall(call.within(bounds)),
             Self::FileChanged { path } => Self::FileChanged { path: line(path) },
             Self::Todo { items } => {
                 let bound = |item: TodoItem| TodoItem { text: line(item.text), ..item };
@@ -161,46 +178,49 @@ impl AgentEvent {
             }
             Self::Permission { title, verdict } => Self::Permission { title: line(title), verdict },
             Self::Question { text: asked, choices } => {
-                Self::Question { text: text(asked), choices: lines(choices) }
+                Self::Question { text: text(asked), choices: bounds.lines(choices) }
             }
             Self::Heard { text: said } => Self::Heard { text: text(said) },
             Self::Usage(cost) => Self::Usage(cost),
             Self::Trouble { text: said } => Self::Trouble { text: text(said) },
-            Self::Finished { ending } => Self::Finished { ending: ending.bounded() },
+            Self::Finished { ending: Ending::Stopped { reason } } => {
+                Self::Finished { ending: Ending::Stopped { reason: text(reason) } }
+            }
+            same @ Self::Finished { ending: Ending::Answered | Ending::Asked } => same,
         }
     }
 }
 
 impl ToolCall {
-    fn bounded(self) -> Self {
+    fn within(self, bounds: Bounds) -> Self {
         // Half of it each, so that a call has no more text than a message.
-        let half = |text: String| shortened(text, LIMIT / 2);
+        let half = |text: String| shortened(text, bounds.text / 2);
         Self {
-            id: line(self.id),
-            title: line(self.title),
+            id: bounds.line(self.id),
+            title: bounds.line(self.title),
             input: self.input.map(half),
             result: self.result.map(half),
-            paths: lines(self.paths),
+            paths: bounds.lines(self.paths),
             ..self
         }
     }
 }
 
-impl Ending {
-    fn bounded(self) -> Self {
-        match self {
-            Self::Stopped { reason } => Self::Stopped { reason: shortened(reason, LIMIT) },
-            same @ (Self::Answered | Self::Asked) => same,
-        }
+/// How long texts may be, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    text: usize,
+    line: usize,
+}
+
+impl Bounds {
+    fn line(self, text: String) -> String {
+        shortened(text, self.line)
     }
-}
 
-fn line(text: String) -> String {
-    shortened(text, LINE_LIMIT)
-}
-
-fn lines(texts: Vec<String>) -> Vec<String> {
-    texts.into_iter().take(LIST_LIMIT).map(line).collect()
+    fn lines(self, texts: Vec<String>) -> Vec<String> {
+        texts.into_iter().take(LIST_LIMIT).map(|text| self.line(text)).collect()
+    }
 }
 
 /// The beginning and the end of a text that is too long, and between them how much is missing.
@@ -253,6 +273,21 @@ mod tests {
         let short = shortened(text, 200);
         assert!(short.starts_with("begin") && short.ends_with("end"), "{short}");
         assert!(short.contains("9808 bytes left out"), "{short}");
+    }
+
+    #[test]
+    fn what_a_rough_cut_goes_through_is_left_out_afterwards() {
+        let value = "0123456789abcdef";
+        for shift in 0..value.len() {
+            let text = format!("{}{}", "x".repeat(shift), value.repeat(2 * ROUGHLY * LIMIT / 16));
+            let held = AgentEvent::Trouble { text }.roughly_bounded();
+            let AgentEvent::Trouble { text } = held else { panic!("{held:?}") };
+            assert!(text.len() <= ROUGHLY * LIMIT);
+            // As long as the value, so that all stays at its place.
+            let clean = AgentEvent::Trouble { text: text.replace(value, "****************") };
+            let AgentEvent::Trouble { text } = clean.bounded() else { panic!() };
+            assert!(text.len() <= LIMIT && !text.contains('a'), "{shift}");
+        }
     }
 
     proptest! {

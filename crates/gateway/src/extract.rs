@@ -2,13 +2,17 @@
 
 use axum::{
     body::{Body, to_bytes},
-    extract::{FromRequest, FromRequestParts, Query, Request},
+    extract::{
+        FromRequest, FromRequestParts, Query, Request, WebSocketUpgrade,
+        ws::rejection::WebSocketUpgradeRejection,
+    },
     http::request::Parts,
 };
 use serde::de::DeserializeOwned;
 use wire::{
     JSON_LIMIT, PATH_LIMIT,
     error::{Code, Problem},
+    exec::MESSAGE_LIMIT,
 };
 
 use crate::problem::{Answer, Trouble};
@@ -44,6 +48,14 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Words<T> {
         let read = read.map_err(|error| bad(error.body_text()))?;
         Ok(Self(read.0))
     }
+}
+
+/// A WebSocket whose messages are not too long.
+pub(crate) fn web_socket(
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Answer<WebSocketUpgrade> {
+    let upgrade = upgrade.map_err(|error| bad(format!("this is a WebSocket: {error}")))?;
+    Ok(upgrade.max_message_size(MESSAGE_LIMIT).max_frame_size(MESSAGE_LIMIT))
 }
 
 /// A path inside a sandbox, which Linux could open.

@@ -1,7 +1,8 @@
 //! Takes values of secrets out of what agents say.
 //!
 //! Most texts of an event are whole and are cleaned as such. Messages and thoughts come in parts, and a value may begin in one and end in
-//! the next; so they go through a cleaner that holds back what may be a beginning, and the rest is told before anything else is.
+//! the next; so they go through a cleaner that holds back what may be a beginning, and the rest is told before anything else is. Events are cut to
+//! their length after that: half a value would not be found.
 
 use contracts::agent::AgentEvent;
 use domain::transcript::{Ending, TodoItem, ToolCall};
@@ -52,7 +53,7 @@ impl<'a> Spoken<'a> {
             | AgentEvent::Trouble { .. }
             | AgentEvent::Finished { .. }) => {
                 let mut told = self.finish();
-                told.push(self.whole(whole));
+                told.push(self.whole(whole).bounded());
                 return Ok(told);
             }
         };
@@ -165,6 +166,7 @@ mod tests {
     use std::borrow::Cow;
 
     use contracts::sandbox::Listed;
+    use domain::transcript;
     use futures::future::BoxFuture;
     use wire::exec::ExposeSecrets;
 
@@ -232,5 +234,16 @@ mod tests {
                 AgentEvent::FileChanged { path: "a/***".to_owned() },
             ]
         );
+    }
+
+    #[test]
+    fn a_value_is_taken_out_before_a_text_is_cut() {
+        let mut spoken = Spoken::new(&OneValue);
+        for before in 8_100..8_192 {
+            let text = format!("{}{VALUE}{}", "x".repeat(before), "x".repeat(20_000));
+            let told = spoken.clean(AgentEvent::Trouble { text }).unwrap();
+            let [AgentEvent::Trouble { text }] = told.as_slice() else { panic!("{told:?}") };
+            assert!(text.len() <= transcript::LIMIT && !text.contains("the"), "{before}");
+        }
     }
 }

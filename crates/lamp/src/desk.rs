@@ -19,6 +19,7 @@ use contracts::{
     },
 };
 use domain::{agent::AgentName, id::TaskId, money::Money, policy::ModelProvider};
+use egress::bundles::model;
 use futures::future::BoxFuture;
 use gateway::{AgentDesk, Unworked};
 use sandbox::Provider;
@@ -135,14 +136,12 @@ impl Desk {
         let mut offered = models.iter().filter(|(name, _)| wanted.is_none_or(|it| it == name));
         let found = program.formats.iter().find_map(|format| {
             let fits = offered.clone().find(|(_, provider)| speaks(*provider).contains(format));
-            fits.map(|(name, _)| (name, *format))
+            fits.map(|(name, provider)| (name, *provider, *format))
         });
-        if let Some((name, format)) = found {
-            let host = egress::bundles::model::INSIDE_HOST;
-            let url = match format {
-                Format::AnthropicMessages | Format::Gemini => format!("http://{host}/{name}"),
-                Format::OpenAiResponses | Format::OpenAiChat => format!("http://{host}/{name}/v1"),
-            };
+        if let Some((name, provider, format)) = found {
+            let known = model::provider(provider)
+                .map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+            let url = format!("http://{}/{name}{}", model::INSIDE_HOST, known.inside());
             return Ok(Some(Endpoint { format, url }));
         }
         let formats: Vec<&str> = program.formats.iter().map(|it| it.as_str()).collect();
@@ -276,20 +275,18 @@ fn agent(program: &'static Program, models: &[(String, ModelProvider)]) -> Agent
         compute: compute(recipe::COMPUTE),
     };
     // In the order in which one is chosen.
-    let mut fitting: Vec<String> = Vec::new();
-    for format in program.formats {
-        let fits = models.iter().filter(|(_, provider)| speaks(*provider).contains(format));
-        let names: Vec<&String> = fits.map(|(name, _)| name).collect();
-        fitting.extend(
-            names.into_iter().filter(|name| !fitting.contains(name)).cloned().collect::<Vec<_>>(),
-        );
-    }
+    let rank = |provider: ModelProvider| {
+        program.formats.iter().position(|format| speaks(provider).contains(format))
+    };
+    let ranked = models.iter().filter_map(|(name, provider)| Some((rank(*provider)?, name)));
+    let mut fitting: Vec<(usize, &String)> = ranked.collect();
+    fitting.sort_by_key(|(rank, _)| *rank);
     Agent {
         name: program.name.to_owned(),
         title: program.title.to_owned(),
         packages: program.packages.iter().map(package).collect(),
         formats: program.formats.iter().map(ToString::to_string).collect(),
-        models: fitting,
+        models: fitting.into_iter().map(|(_, name)| name.clone()).collect(),
         steering: match program.steering {
             Steering::AtOnce => Steered::AtOnce,
             Steering::AfterTurn => Steered::AfterTurn,

@@ -64,6 +64,7 @@ async fn run(provider: &Provider, id: u128, script: &str) -> (Ended, String) {
     let command = Exec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
+        path: Vec::new(),
         directory: "/".to_owned(),
         user: User::Agent,
         terminal: None,

@@ -124,6 +124,7 @@ async fn run(provider: &Provider, name: &str, script: &str) -> Result<String, Sa
     let exec = Exec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
+        path: Vec::new(),
         directory: "/".to_owned(),
         user: User::Agent,
         terminal: None,

@@ -134,6 +134,7 @@ fn closed() -> Network {
 async fn run(provider: &Provider, number: u128, script: &str) -> String {
     let command = Exec {
         argv: ["bash", "-c", script].map(str::to_owned).to_vec(),
+        path: Vec::new(),
         directory: "/".to_owned(),
         environment: BTreeMap::new(),
         user: User::Agent,

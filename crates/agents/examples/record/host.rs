@@ -9,7 +9,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use agents::program::{HOME, SHELF};
+use agents::program::SHELF;
+use contracts::sandbox::HOME;
 use contracts::sandbox::{
     BuildNews, Capabilities, CommandName, Cut, Ended, Exec, FileAsk, Finished, Image, Input,
     Listed, Output, Owner, Reading, Recipe, SandboxError, Sandboxes, Spec, Streams, Transfer,

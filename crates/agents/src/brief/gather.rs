@@ -156,6 +156,7 @@ impl<S: Sandboxes> Inside<'_, S> {
                 ("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()),
                 ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
             ]),
+            path: Vec::new(),
             directory: self.directory.clone(),
             user: User::Agent,
             terminal: None,

@@ -3,7 +3,9 @@
 //! It gets its task as JSON at its input, and the places in variables. In the phase `implement` its exit code and what it left in the
 //! repositories are the result. In the others it writes its answer as JSON into the file that `LAMP_ANSWER` names.
 
-use super::{FirstInput, HOME, Launch, ModelChoice, Program, Speech, Steering, Wish, variables};
+use contracts::sandbox::HOME;
+
+use super::{FirstInput, Launch, ModelChoice, Program, Speech, Steering, Wish, variables};
 
 /// Where its answer is, below the home of agents.
 pub(crate) const ANSWER: &str = ".lamp-answer.json";

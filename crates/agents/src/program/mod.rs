@@ -17,7 +17,7 @@ mod qwen;
 use std::{collections::BTreeMap, fmt};
 
 pub(crate) use command::ANSWER;
-use contracts::agent::Mode;
+use contracts::{agent::Mode, sandbox::HOME};
 
 /// Every program, in the order in which people are told.
 pub const ALL: [&Program; 9] = [
@@ -31,9 +31,6 @@ pub const ALL: [&Program; 9] = [
     &acp::PROGRAM,
     &command::PROGRAM,
 ];
-
-/// The home of agents, inside.
-pub const HOME: &str = "/home/lamp";
 
 /// Where recipes put programs, inside. In the home, because a setup without a root can write only there.
 pub const SHELF: &str = "/home/lamp/.lamp-agents";
@@ -197,6 +194,11 @@ impl Program {
     /// Whether its runs end in requests to a model that we meter.
     pub const fn asks_a_model(&self) -> bool {
         !self.formats.is_empty()
+    }
+
+    /// Whether it is ours, and brought into the sandbox before it starts.
+    pub(crate) fn is_brought(&self) -> bool {
+        self.name == builtin::PROGRAM.name
     }
 
     /// The directories in which its own programs are found, inside.

@@ -44,6 +44,8 @@ pub struct Exec {
     pub argv: Vec<String>,
     /// On top of what the image says, and of `PATH`, `HOME`, `USER` and `LANG`.
     pub environment: BTreeMap<String, String>,
+    /// Directories in which programs are looked for before those of `PATH`, whoever says what that is.
+    pub path: Vec<String>,
     pub directory: String,
     pub user: User,
     /// A terminal of this size instead of three pipes.

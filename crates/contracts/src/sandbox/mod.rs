@@ -33,7 +33,7 @@ pub use exec::{
 pub use files::{Entry, EntryKind, FileAsk, Transfer};
 pub use image::{Base, BuildNews, Image, ImageKey, ImageKeyError, Recipe};
 pub use life::{Listed, Reading, State};
-pub use place::{WORKSPACE, directory_names};
+pub use place::{HOME, WORKSPACE, directory_names};
 pub use spec::{
     Checkout, Compute, Hooks, Owner, SandboxName, SandboxNameError, Spec, Use, WorkspaceAccess,
 };

@@ -1,4 +1,4 @@
-//! Where repositories are inside.
+//! Where things are inside.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +6,9 @@ use domain::code::RepositoryName;
 
 /// Checkouts are directories in it.
 pub const WORKSPACE: &str = "/workspace";
+
+/// The home of the user that agents are.
+pub const HOME: &str = "/home/lamp";
 
 /// The name in [`WORKSPACE`] of each repository of a sandbox, in their order: its last word, or its whole name where two would
 /// meet.

@@ -69,7 +69,7 @@ use crate::{
     bundles::{place::PlaceError, registries::RegistryHosts},
     gateway::link::GatewayLink,
     model::{
-        budget::{Account, Purses, Spent},
+        budget::{Account, Purses, Spent, thought_bytes},
         prices::Prices,
     },
     trust::Roots,
@@ -335,7 +335,15 @@ impl Broker {
         lock(&member.seen).add(report, cause.as_deref());
         let cost = reservation.map(|reservation| {
             let mut purses = lock(&self.purses);
-            let cost = purses.settle(reservation, report.usage.as_ref(), report.bytes_down);
+            let down = match report.outcome {
+                Outcome::Broken { .. } if report.bytes_up > 0 => {
+                    report.bytes_down.max(thought_bytes(report.millis))
+                }
+                Outcome::Broken { .. } | Outcome::Done { .. } | Outcome::Refused(_) => {
+                    report.bytes_down
+                }
+            };
+            let cost = purses.settle(reservation, report.usage.as_ref(), down);
             purses.forget_before(self.now());
             keep_spent(&self.settings.directory, &purses.kept());
             cost

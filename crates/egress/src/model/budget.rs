@@ -88,6 +88,14 @@ const USUAL_OUTPUT_TOKENS: u64 = 32_000;
 /// No text has more tokens than this has bytes: the estimate is an upper one.
 const BYTES_PER_TOKEN: u64 = 2;
 
+/// As many as models say in a second, or more.
+const TOKENS_PER_SECOND: u64 = 200;
+
+/// As much as a model may have said after so long. One that nobody waits for any more has thought all the same, and is paid.
+pub const fn thought_bytes(millis: u64) -> u64 {
+    millis.saturating_mul(TOKENS_PER_SECOND * BYTES_PER_TOKEN) / 1000
+}
+
 /// The most that a request can cost: every byte of it is input, and its answer is as long as it may be.
 pub fn estimate(prices: &Prices, provider: ModelProvider, wanted: &Wanted) -> (Money, Price) {
     let price = prices.of(provider, wanted.model.as_deref());

@@ -78,6 +78,7 @@ async fn run_check<H: Hands>(
     let command = Exec {
         argv: ["/bin/sh", "-c", &check.command].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
+        path: Vec::new(),
         directory: scene.checkout()?,
         user: User::Agent,
         terminal: None,

@@ -18,20 +18,22 @@ use futures::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
 };
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 use wire::{
     agent::{AgentHears, AgentSays, Agents, AgentsInside, StartAgent},
     error::{Code, Problem, Refusal},
-    exec::MESSAGE_LIMIT,
 };
 
 use crate::{
-    agent_shapes, desk::Unworked, door::Door, extract::bad, problem::Answer, spoken::Spoken,
+    agent_shapes, desk::Unworked, door::Door, extract::web_socket, problem::Answer, spoken::Spoken,
     values::cleaned,
 };
 
 /// How long a caller may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How many words may wait for an agent that does not take them.
+const WAITING: usize = 64;
 
 /// The programs that this server can work with
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", responses((status = 200, body = Agents)))]
@@ -75,9 +77,7 @@ pub(crate) async fn work<S: Sandboxes>(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Answer<Response> {
     let found = door.find(&sandbox).await?;
-    let upgrade = upgrade.map_err(|error| bad(format!("this is a WebSocket: {error}")))?;
-    let upgrade = upgrade.max_message_size(MESSAGE_LIMIT).max_frame_size(MESSAGE_LIMIT);
-    Ok(upgrade.on_upgrade(move |socket| converse(door, found, socket)))
+    Ok(web_socket(upgrade)?.on_upgrade(move |socket| converse(door, found, socket)))
 }
 
 type Sink = SplitSink<WebSocket, Message>;
@@ -132,7 +132,7 @@ async fn run<S: Sandboxes>(
     sink: &mut Sink,
     source: &mut Source,
 ) -> Option<Result<AgentSays, Problem>> {
-    let (to_agent, words) = mpsc::channel(8);
+    let (to_agent, words) = mpsc::channel(WAITING);
     let (events, told) = mpsc::channel(64);
     let working = door.agents.work(sandbox, start, words, events);
     let telling = tell(sink, told, Spoken::new(&*door.values));
@@ -181,10 +181,15 @@ async fn listen(source: &mut Source, to_agent: mpsc::Sender<Words>) -> Left {
         match source.next().await {
             None | Some(Err(_) | Ok(Message::Close(_))) => return Left::Gone,
             Some(Ok(Message::Text(said))) => match serde_json::from_str(&said) {
-                Ok(AgentHears::Words { text }) => {
-                    // An agent that is just finishing no longer listens.
-                    drop(to_agent.send(Words(text)).await);
-                }
+                // Nobody waits here for an agent that does not listen: whether the caller leaves has to be noticed.
+                Ok(AgentHears::Words { text }) => match to_agent.try_send(Words(text)) {
+                    // One that is just finishing no longer listens.
+                    Ok(()) | Err(TrySendError::Closed(_)) => {}
+                    Err(TrySendError::Full(_)) => {
+                        let message = format!("{WAITING} messages wait for the agent already");
+                        return Left::Nonsense(message);
+                    }
+                },
                 Err(error) => return Left::Nonsense(format!("this cannot be said: {error}")),
             },
             Some(Ok(Message::Binary(_))) => {

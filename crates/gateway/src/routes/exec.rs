@@ -13,7 +13,7 @@ use axum::{
     response::Response,
 };
 use contracts::sandbox::{
-    CommandName, Exec, Finished, Input, Listed, Output, SandboxError, Sandboxes, Streams,
+    CommandName, Exec, Finished, HOME, Input, Listed, Output, SandboxError, Sandboxes, Streams,
 };
 use futures::{
     SinkExt as _, StreamExt as _,
@@ -22,13 +22,13 @@ use futures::{
 use tokio::sync::mpsc;
 use wire::{
     error::{Code, Problem, Refusal},
-    exec::{ClientSays, MESSAGE_LIMIT, ServerSays, StartExec, Tag, User, WINDOW},
+    exec::{ClientSays, ServerSays, StartExec, Tag, User, WINDOW},
 };
 
 use crate::{
     convert,
     door::Door,
-    extract::bad,
+    extract::web_socket,
     problem::{Answer, problem},
     values::{Cleaned, Values, cleaned},
 };
@@ -60,9 +60,7 @@ pub(crate) async fn exec<S: Sandboxes>(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Answer<Response> {
     let found = door.find(&sandbox).await?;
-    let upgrade = upgrade.map_err(|error| bad(format!("this is a WebSocket: {error}")))?;
-    let upgrade = upgrade.max_message_size(MESSAGE_LIMIT).max_frame_size(MESSAGE_LIMIT);
-    Ok(upgrade.on_upgrade(move |socket| converse(door, found, socket)))
+    Ok(web_socket(upgrade)?.on_upgrade(move |socket| converse(door, found, socket)))
 }
 
 type Sink = SplitSink<WebSocket, Message>;
@@ -173,14 +171,12 @@ async fn begin<S: Sandboxes>(
 
 fn command(start: StartExec, sandbox: &Listed) -> Exec {
     let (home, user) = match start.user {
-        User::Agent => ("/home/lamp", "lamp"),
+        User::Agent => (HOME, "lamp"),
         User::Root => ("/root", "root"),
     };
     let usual = [
-        ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
         ("HOME", home),
         ("USER", user),
-        ("LANG", "C.UTF-8"),
         ("TERM", if start.terminal.is_some() { "xterm-256color" } else { "dumb" }),
     ];
     let usual = usual.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -192,6 +188,7 @@ fn command(start: StartExec, sandbox: &Listed) -> Exec {
     Exec {
         argv: start.argv,
         environment: usual.into_iter().chain(start.environment).collect(),
+        path: Vec::new(),
         directory,
         user: convert::user(start.user),
         terminal: start.terminal.map(convert::size),

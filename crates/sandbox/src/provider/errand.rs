@@ -62,7 +62,9 @@ pub(crate) async fn run(
 ) -> Result<Outcome, LinkError> {
     let program = Program {
         argv: errand.argv.to_vec(),
-        environment: environment(&BTreeMap::new(), errand.user, errand.environment),
+        environment: environment(&BTreeMap::new(), errand.user, errand.environment)
+            .into_iter()
+            .collect(),
         directory: errand.directory.to_owned(),
         who: who(errand.user),
         terminal: None,

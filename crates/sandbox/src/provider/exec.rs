@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use contracts::sandbox::{
-    CommandName, Cut, Ended, Exec, Finished, SandboxError, State, Streams, User,
+    CommandName, Cut, Ended, Exec, Finished, HOME, SandboxError, State, Streams, User,
 };
 use domain::{cost::Cost, id::SandboxId};
 use guest::protocol::{Ending, Job, Program, Refusal, Size, Who};
@@ -133,10 +133,15 @@ async fn begin(
         image.extend(entry.road.clone());
         image
     };
-    let environment = environment(&image, command.user, &command.environment);
+    let mut environment = environment(&image, command.user, &command.environment);
+    if !command.path.is_empty() {
+        let path = environment.get("PATH").map(String::as_str);
+        let all: Vec<&str> = command.path.iter().map(String::as_str).chain(path).collect();
+        environment.insert("PATH".to_owned(), all.join(":"));
+    }
     let program = Program {
         argv: command.argv.clone(),
-        environment,
+        environment: environment.into_iter().collect(),
         directory: command.directory.clone(),
         who: who(command.user),
         terminal: command.terminal.map(|size| Size { columns: size.columns, rows: size.rows }),
@@ -184,9 +189,9 @@ pub(super) fn environment(
     image: &BTreeMap<String, String>,
     user: User,
     asked: &BTreeMap<String, String>,
-) -> Vec<(String, String)> {
+) -> BTreeMap<String, String> {
     let (home, user) = match user {
-        User::Agent => ("/home/lamp", "lamp"),
+        User::Agent => (HOME, "lamp"),
         User::Root => ("/root", "root"),
     };
     let defaults = [
@@ -202,7 +207,7 @@ pub(super) fn environment(
         defaults.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     environment.extend(image.clone());
     environment.extend(asked.clone());
-    environment.into_iter().collect()
+    environment
 }
 
 /// What the guest says, checked against what the kernel says.

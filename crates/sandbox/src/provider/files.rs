@@ -92,6 +92,7 @@ fn nothing() -> Exec {
     Exec {
         argv: Vec::new(),
         environment: std::collections::BTreeMap::new(),
+        path: Vec::new(),
         directory: String::new(),
         user: User::Agent,
         terminal: None::<TerminalSize>,

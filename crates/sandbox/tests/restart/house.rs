@@ -249,6 +249,7 @@ pub(crate) fn shell(script: &str) -> Exec {
     Exec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
+        path: Vec::new(),
         directory: "/workspace".to_owned(),
         user: User::Agent,
         terminal: None,

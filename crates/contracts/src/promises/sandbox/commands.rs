@@ -6,7 +6,7 @@ use super::{
     super::{Kept, keep, succeed},
     stage::{PATH, Stage, shell},
 };
-use crate::sandbox::{Exec, SandboxError, Sandboxes, TerminalSize};
+use crate::sandbox::{Exec, HOME, SandboxError, Sandboxes, TerminalSize};
 
 pub(super) async fn exit_codes_and_output_are_told(stage: &Stage<'_, impl Sandboxes>) -> Kept {
     let id = stage.open().await?;
@@ -75,6 +75,12 @@ pub(super) async fn the_environment_is_the_images_and_what_was_given(
     let name = |line: &str| line.split('=').next().unwrap_or_default().to_owned();
     let strangers = text.lines().filter(|line| !known.contains(&name(line).as_str())).count();
     keep("and of the host's own nothing", strangers == 0)?;
+    let path = vec![format!("{HOME}/tools")];
+    let command = Exec { path, ..command };
+    let said = stage.exec(id, &stage.new_name(), &command, &[]).await;
+    let said = succeed("a program is found behind the directories that come first", said)?;
+    let first = format!("PATH={HOME}/tools:{PATH}");
+    keep("and they come first", said.text().lines().any(|told| told == first))?;
     stage.destroy(id).await
 }
 

@@ -202,6 +202,7 @@ pub(super) fn shell(script: &str) -> Exec {
     Exec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::from([("PATH".to_owned(), PATH.to_owned())]),
+        path: Vec::new(),
         directory: "/".to_owned(),
         user: User::Agent,
         terminal: None,

@@ -10,7 +10,7 @@ use wire::{
     sandbox::Tier,
 };
 
-use super::{find, pinned, place};
+use super::{find, place};
 use crate::{
     commands::sandbox::{Versioned, read_tier},
     exit::Exit,
@@ -100,8 +100,9 @@ impl Check {
         match self.format.format() {
             Format::Json => write_json(&Versioned::new(&checked), out)?,
             Format::People => {
-                let version = checked.version.as_deref().unwrap_or_else(|| pinned(&agent));
-                writeln!(out, "ok  {} {version} answers: {}", agent.name, checked.answer)?;
+                let version = checked.version.as_ref().map(|it| format!(" {it}"));
+                let version = version.unwrap_or_default();
+                writeln!(out, "ok  {}{version} answers: {}", agent.name, checked.answer)?;
                 let AgentUsage { cost_micros, input_tokens, output_tokens } = checked.usage;
                 let money = domain::money::Money::from_micros(cost_micros);
                 writeln!(out, "    {input_tokens} tokens in, {output_tokens} out, {money}")?;
