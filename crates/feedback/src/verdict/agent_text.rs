@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// As much as a model reads with attention.
-pub const TEXT_BYTES: usize = 16 * 1024;
+const TEXT_BYTES: usize = 16 * 1024;
 /// Of one finding, so that one that says much does not hide the others.
 const FINDING_BYTES: usize = 1500;
 const FINDINGS_LIMIT: usize = 20;

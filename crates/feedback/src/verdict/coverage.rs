@@ -1,1 +1,0 @@
-//! Coverage of changed lines.

@@ -1,0 +1,139 @@
+//! Commands that run checks, made to succeed whatever happens, or to leave tests out.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Found, Weakened, Weakening,
+    files::{Change, Files},
+};
+
+/// Longer lines are not written by hand.
+const LINE_BYTES: usize = 2_000;
+
+/// Marks that are about checks wherever they stand.
+const ALWAYS: &[&str] = &[
+    "passWithNoTests",
+    "pass-with-no-tests",
+    "--no-tests=pass",
+    "--no-tests pass",
+    "--exit-zero",
+    "-DskipTests",
+    "maven.test.skip",
+    "skipTests>true",
+    "testFailureIgnore",
+    "ignoreFailures = true",
+    "ignoreFailures=true",
+    "--deselect",
+    "continue-on-error: true",
+    "--suppress-no-test-exit-code",
+    "--forceExit",
+];
+/// Marks that matter on a line that runs a check.
+const BESIDE_A_CHECK: &[&str] = &[
+    "|| true",
+    "||true",
+    "|| :",
+    "|| exit 0",
+    "; exit 0",
+    "; true",
+    "|| echo",
+    "--ignore=",
+    "--ignore-glob",
+    "--skip ",
+    "--exclude",
+    "-k \"not ",
+    "-k 'not ",
+    "--testPathIgnorePatterns",
+    "-x test",
+];
+const CHECKS: &[&str] = &[
+    "test", "tests", "lint", "check", "clippy", "pytest", "jest", "vitest", "mocha", "eslint",
+    "tsc", "mypy", "ruff", "vet", "tox", "nox", "nextest", "verify", "fmt", "flake8", "pylint",
+    "golangci", "ctest",
+];
+
+pub(super) fn compare(change: &Change<'_>, files: &Files<'_>, found: &mut Found) {
+    // What is new altogether weakens nothing that was there.
+    let (Some(old), Some(new)) = (&change.old, &change.new) else { return };
+    if !runs_commands(new.path) {
+        return;
+    }
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in old.text.lines() {
+        *known.entry(line.trim_end()).or_default() += 1;
+    }
+    for (index, line) in new.text.lines().enumerate() {
+        if let Some(count) = known.get_mut(line.trim_end()).filter(|count| **count > 0) {
+            *count -= 1;
+            continue;
+        }
+        let is_makefile = new.path.to_ascii_lowercase().ends_with("makefile");
+        let Some(mark) = tolerant(line, is_makefile) else { continue };
+        if !was_elsewhere(line, old.path, files) {
+            let what = format!("`{}` in `{}`", mark.trim(), line.trim());
+            found.add(Weakened::new(Weakening::CommandTolerant, new.path, Some(index + 1), &what));
+        }
+    }
+}
+
+fn tolerant(line: &str, is_makefile: bool) -> Option<&'static str> {
+    let said = line.trim();
+    if said.len() > LINE_BYTES || said.starts_with('#') || said.starts_with("//") {
+        return None;
+    }
+    let find = |marks: &[&'static str]| marks.iter().find(|mark| said.contains(**mark)).copied();
+    if let Some(mark) = find(ALWAYS) {
+        return Some(mark);
+    }
+    let is_check =
+        said.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| CHECKS.contains(&word));
+    if !is_check {
+        return None;
+    }
+    // A dash before a command tells make that its failure is none.
+    let is_ignored =
+        is_makefile && line.starts_with('\t') && said.trim_start_matches('@').starts_with('-');
+    find(BESIDE_A_CHECK).or(is_ignored.then_some("-"))
+}
+
+/// A line that stood in another changed file has only moved.
+fn was_elsewhere(line: &str, path: &str, files: &Files<'_>) -> bool {
+    let others = files.changes.iter().filter_map(|change| change.old.as_ref());
+    let mut others = others.filter(|side| side.path != path && runs_commands(side.path)).take(20);
+    others.any(|side| side.text.lines().any(|other| other.trim() == line.trim()))
+}
+
+fn runs_commands(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "makefile",
+        "gnumakefile",
+        "justfile",
+        ".justfile",
+        "package.json",
+        "tox.ini",
+        "noxfile.py",
+        "setup.cfg",
+        "pyproject.toml",
+        "pytest.ini",
+        "pom.xml",
+        "build.gradle",
+        "build.gradle.kts",
+        ".gitlab-ci.yml",
+        "jenkinsfile",
+        "nextest.toml",
+        ".travis.yml",
+        ".pre-commit-config.yaml",
+        "azure-pipelines.yml",
+        "lefthook.yml",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let is_workflow = path.starts_with(".github/") || path.starts_with(".circleci/");
+    let is_config = ["jest.config.", "vitest.config.", "vite.config.", "karma.conf."]
+        .iter()
+        .any(|start| name.starts_with(start));
+    NAMES.contains(&name.as_str())
+        || is_workflow
+        || is_config
+        || name.ends_with(".sh")
+        || name.ends_with(".mk")
+}

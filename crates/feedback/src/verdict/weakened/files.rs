@@ -1,0 +1,58 @@
+//! The changed files, read once.
+
+use super::{
+    FILE_BYTES, FileChange, Found, Version, Weakened, Weakening,
+    languages::Language,
+    scan::{self, Test},
+};
+
+pub(super) struct Files<'a> {
+    pub(super) changes: Vec<Change<'a>>,
+}
+
+/// Both sides of one file, as far as they could be read.
+pub(super) struct Change<'a> {
+    pub(super) old: Option<Side<'a>>,
+    pub(super) new: Option<Side<'a>>,
+}
+
+pub(super) struct Side<'a> {
+    pub(super) path: &'a str,
+    pub(super) text: &'a str,
+    pub(super) language: Option<Language>,
+    pub(super) tests: Vec<Test>,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn read(changes: &[FileChange<'a>], found: &mut Found) -> Self {
+        let mut read = Vec::new();
+        for change in changes {
+            let old = change.old.map(Side::read);
+            let new = change.new.map(Side::read);
+            if let (Some(Err(path)), _) | (_, Some(Err(path))) = (&old, &new) {
+                let is_test = Language::of(path).is_some_and(|language| language.has_tests(path));
+                if is_test {
+                    let what = "the file is too large, or is not text";
+                    found.add(Weakened::new(Weakening::Unread, path, None, what));
+                }
+                continue;
+            }
+            let side = |side: Option<Result<Side<'a>, &'a str>>| side.and_then(Result::ok);
+            read.push(Change { old: side(old), new: side(new) });
+        }
+        Self { changes: read }
+    }
+}
+
+impl<'a> Side<'a> {
+    fn read(version: Version<'a>) -> Result<Self, &'a str> {
+        let Version { path, bytes } = version;
+        if bytes.len() > FILE_BYTES {
+            return Err(path);
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| path)?;
+        let language = Language::of(path).filter(|language| language.has_tests(path));
+        let tests = language.map_or(Vec::new(), |language| scan::tests(text, language));
+        Ok(Self { path, text, language, tests })
+    }
+}
