@@ -1,0 +1,219 @@
+//! Where records are: in the repository itself, on the other side, one ref for each.
+//!
+//! ```text
+//!  refs/lamp/pulls/7 ──▶ commit ──▶ commit ──▶ commit     each holds pull.json; none is ever replaced
+//! ```
+//!
+//! Two servers that write at once are told apart by git: a ref is changed only from what it was read at. Whoever comes second
+//! reads again.
+
+use std::collections::BTreeMap;
+
+use contracts::{clock::Clock as _, forge::PullError};
+use domain::code::{CommitId, PullRequestNumber, RepositoryName};
+
+use super::record::{self, Record};
+use crate::{
+    git::{Blobs, Far, GitError, PushError, QUICK, RefName, Update},
+    house::{House, HouseError, Identity, Mirror},
+    taking::write_commit,
+};
+
+/// Somebody gets through each time, so this many others would have to be faster.
+pub(super) const ATTEMPTS: usize = 50;
+
+/// The records of one repository.
+pub(super) struct Ledger<'h, H: House> {
+    pub(super) house: &'h H,
+    pub(super) repository: &'h RepositoryName,
+    pub(super) mirror: Mirror,
+}
+
+/// A record, and the commit that holds it.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) record: Record,
+    pub(super) at: CommitId,
+}
+
+/// What an edit made of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Edit {
+    Changed,
+    Same,
+}
+
+/// All records, whoever wrote them.
+pub(super) const PULLS: &str = "refs/lamp/pulls/*";
+/// All branches of agents.
+pub(super) const BRANCHES: &str = "refs/heads/agent/*";
+
+impl<'h, H: House> Ledger<'h, H> {
+    pub(super) fn open(house: &'h H, repository: &'h RepositoryName) -> Result<Self, PullError> {
+        let mirror = house.mirror(repository).map_err(trouble)?;
+        Ok(Self { house, repository, mirror })
+    }
+
+    pub(super) async fn look(&self, patterns: &[&str]) -> Result<Far, PullError> {
+        let git = self.house.git();
+        git.look(&self.mirror.path, &self.mirror.remote, patterns).await.map_err(far_trouble)
+    }
+
+    /// Has refs of the other side here, with all that they need.
+    pub(super) async fn bring(&self, names: &[&str]) -> Result<(), PullError> {
+        let _alone = self.house.alone(self.repository).await.map_err(trouble)?;
+        let git = self.house.git();
+        git.bring(&self.mirror.path, &self.mirror.remote, names).await.map_err(far_trouble)
+    }
+
+    pub(super) async fn push(&self, updates: &[Update]) -> Result<(), PushError> {
+        self.house.git().push(&self.mirror.path, &self.mirror.remote, updates).await
+    }
+
+    /// The records that are there, each read or found unreadable.
+    pub(super) async fn read(
+        &self,
+        far: &Far,
+    ) -> Result<BTreeMap<PullRequestNumber, Result<Entry, PullError>>, PullError> {
+        let pulls = far.pulls();
+        if pulls.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut read = self.read_here(&pulls).await?;
+        if read.values().any(Option::is_none) {
+            self.bring(&[PULLS]).await?;
+            read = self.read_here(&pulls).await?;
+        }
+        let told = |(number, entry): (PullRequestNumber, Option<_>)| {
+            // It went on between looking and bringing. Whoever asked looks again.
+            let gone = || Err(PullError::Busy { reason: "the record is being changed".to_owned() });
+            (number, entry.unwrap_or_else(gone))
+        };
+        Ok(read.into_iter().map(told).collect())
+    }
+
+    async fn read_here(
+        &self,
+        pulls: &BTreeMap<PullRequestNumber, &CommitId>,
+    ) -> Result<BTreeMap<PullRequestNumber, Option<Result<Entry, PullError>>>, PullError> {
+        let mut blobs = self.house.git().blobs(&self.mirror.path, QUICK).map_err(git_trouble)?;
+        let mut read = BTreeMap::new();
+        for (number, at) in pulls {
+            read.insert(*number, read_one(&mut blobs, *number, at).await?);
+        }
+        Ok(read)
+    }
+
+    pub(super) async fn entry(
+        &self,
+        far: &Far,
+        number: PullRequestNumber,
+    ) -> Result<Entry, PullError> {
+        let repository = self.repository.clone();
+        let missing = || PullError::NoPull { repository, number };
+        self.read(far).await?.remove(&number).ok_or_else(missing)?
+    }
+
+    /// Writes the commit that holds a record, after the one before it. Nobody sees it until its ref is pushed.
+    pub(super) async fn write(
+        &self,
+        record: &Record,
+        after: Option<&CommitId>,
+    ) -> Result<CommitId, PullError> {
+        let (git, path) = (self.house.git(), &self.mirror.path);
+        let content = record.write().map_err(record::RecordError::refused)?;
+        let blob = git.write_blob(path, &content).await.map_err(git_trouble)?;
+        let tree = format!("100644 blob {blob}\tpull.json\n");
+        let tree = git.tell("write a record", path, &["mktree"], tree.as_bytes()).await;
+        let tree = tree.map_err(git_trouble)?;
+        let (who, seconds) = (platform(), self.seconds());
+        let people = [("AUTHOR", &who), ("COMMITTER", &who)];
+        let message = format!("Pull request {}\n", record.number);
+        let parents: Vec<&CommitId> = after.into_iter().collect();
+        let written = write_commit(git, path, &tree, &parents, people, seconds, &message).await;
+        written.map_err(git_trouble)
+    }
+
+    pub(super) fn seconds(&self) -> i64 {
+        self.house.clock().now().as_millis().div_euclid(1_000).max(0)
+    }
+
+    /// Changes one record, reading it again whenever somebody was faster.
+    pub(super) async fn edit(
+        &self,
+        number: PullRequestNumber,
+        edit: impl Fn(&mut Record) -> Result<Edit, PullError>,
+    ) -> Result<(), PullError> {
+        let name = RefName::pull(number);
+        for _ in 0..ATTEMPTS {
+            let far = self.look(&[name.as_str()]).await?;
+            let Entry { mut record, at } = match self.entry(&far, number).await {
+                Err(PullError::Busy { .. }) => continue,
+                entry => entry?,
+            };
+            if edit(&mut record)? == Edit::Same {
+                return Ok(());
+            }
+            let new = self.write(&record, Some(&at)).await?;
+            match self.push(&[Update { name: name.clone(), old: Some(at), new }]).await {
+                Err(PushError::Stale) => {}
+                pushed => return pushed.map_err(far_trouble),
+            }
+        }
+        Err(crowded())
+    }
+}
+
+/// Nothing when the commit is not here.
+async fn read_one(
+    blobs: &mut Blobs,
+    number: PullRequestNumber,
+    at: &CommitId,
+) -> Result<Option<Result<Entry, PullError>>, PullError> {
+    let unreadable = |reason: String| Some(Err(PullError::Unreadable { number, reason }));
+    let content = blobs.file(at, "pull.json", record::LARGEST as u64).await;
+    let content = match content {
+        Ok(Some(content)) => content,
+        Ok(None) => return Ok(None),
+        Err(GitError::TooMuch { .. }) => return Ok(unreadable("it is too large".to_owned())),
+        Err(error @ (GitError::Strange { .. } | GitError::Failed { .. })) => {
+            return Ok(unreadable(error.to_string()));
+        }
+        Err(error @ (GitError::Io(_) | GitError::OutOfTime)) => return Err(git_trouble(error)),
+    };
+    Ok(match Record::read(&content) {
+        Ok(record) if record.number == number => Some(Ok(Entry { record, at: at.clone() })),
+        Ok(_) => unreadable("it has another number".to_owned()),
+        Err(error) => unreadable(error.to_string()),
+    })
+}
+
+pub(super) fn platform() -> Identity {
+    Identity { name: "Lamplighter".to_owned(), email: "lamp@lamplighter.invalid".to_owned() }
+}
+
+pub(super) fn crowded() -> PullError {
+    PullError::Busy { reason: "too many others write at the same time".to_owned() }
+}
+
+pub(super) fn trouble(error: HouseError) -> PullError {
+    match error {
+        HouseError::NoRepository(repository) => PullError::NoRepository(repository),
+        HouseError::Busy { reason } => PullError::Busy { reason },
+        HouseError::Refused { reason } => PullError::Refused { reason },
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
+pub(super) fn git_trouble(error: GitError) -> PullError {
+    PullError::Busy { reason: error.to_string() }
+}
+
+pub(super) fn far_trouble(error: PushError) -> PullError {
+    match error {
+        PushError::Stale => crowded(),
+        PushError::Rejected { reason } => PullError::Rejected { reason },
+        PushError::Unreachable { reason } => PullError::Busy { reason },
+        PushError::Git(error) => git_trouble(error),
+    }
+}

@@ -1,0 +1,299 @@
+//! The agent's work comes out of its sandbox as git objects, is looked at, and becomes a commit of ours.
+//!
+//! ```text
+//!  sandbox: script ──pack──▶ quarantine ──▶ inspection ──▶ commit ──▶ mirror, refs/lamp/tasks/<task>/<key>
+//!           (not believed)   index-pack      pure           ours       only what the commit reaches
+//! ```
+//!
+//! Invariant: nothing from a sandbox is in the mirror that was not inspected. The ref is written last and never changed: who
+//! asks again with the same key gets the same commit, whatever happened meanwhile inside.
+
+mod commit;
+pub mod heading;
+mod quarantine;
+mod script;
+
+use contracts::{
+    Key,
+    forge::{Change, ForgeError},
+    sandbox::{CommandName, Cut, Ended, SandboxError, Sandboxes as _, Streams},
+};
+use domain::{
+    code::{CommitId, RepositoryName},
+    digest::Digest,
+    id::SandboxId,
+};
+use tokio::sync::mpsc;
+
+pub(crate) use commit::write as write_commit;
+use quarantine::Quarantine;
+
+use crate::{
+    git::{GitError, RefName},
+    house::{House, HouseError, Mirror, Order},
+    inspection::{Flag, Inspector, Mode, Refused, Touched},
+};
+
+/// A change, and what a person should look at twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub change: Change,
+    pub flags: Vec<Flag>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// With every path, reason and remedy.
+    #[error("{0}")]
+    Refused(#[from] Refused),
+    #[error("nothing was changed")]
+    NothingChanged,
+    /// What came out is not what git makes.
+    #[error("its objects are not sound: {reason}")]
+    Objects { reason: String },
+    #[error(
+        "it is larger than {limit} bytes: leave out what is generated (with .gitignore), or raise the limit"
+    )]
+    LargePack { limit: u64 },
+    /// The script inside did not end well. What it said was said by the sandbox.
+    #[error("it could not be collected: {reason}")]
+    Inside { reason: String },
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error(transparent)]
+    House(#[from] HouseError),
+    #[error("{0}")]
+    Git(String),
+}
+
+impl From<GitError> for TakeError {
+    fn from(error: GitError) -> Self {
+        Self::Git(error.to_string())
+    }
+}
+
+impl From<TakeError> for ForgeError {
+    fn from(error: TakeError) -> Self {
+        let reason = error.to_string();
+        match error {
+            TakeError::NothingChanged => Self::NothingChanged,
+            TakeError::House(HouseError::NoRepository(repository)) => {
+                Self::NoRepository(repository)
+            }
+            TakeError::Refused(_)
+            | TakeError::Objects { .. }
+            | TakeError::LargePack { .. }
+            | TakeError::Inside { .. }
+            | TakeError::House(HouseError::Refused { .. }) => Self::Refused { reason },
+            TakeError::Sandbox(_)
+            | TakeError::House(HouseError::Busy { .. })
+            | TakeError::Git(_) => Self::Busy { reason },
+        }
+    }
+}
+
+/// Takes the work, or finds that it was taken.
+pub(crate) async fn take<H: House>(
+    house: &H,
+    key: Key,
+    sandbox: SandboxId,
+    repository: &RepositoryName,
+) -> Result<Taken, TakeError> {
+    let mirror = house.mirror(repository)?;
+    let order = house.order(key, sandbox, repository).await?;
+    let (git, limits) = (house.git(), order.policy.limits);
+    let name = ref_of(key);
+    let quarantine =
+        Quarantine::open(house.scratch(), git, &mirror.path, &order.base, limits).await?;
+    if let Some(commit) = git.resolve(&mirror.path, &name).await? {
+        return inspect(house, &quarantine, &order, commit.as_str()).await?.taken(commit);
+    }
+    let tree = bring_out(house, key, sandbox, &order, &quarantine).await?;
+    quarantine.check_whole(&tree, &order.base).await?;
+    let parent_tree = format!("{}^{{tree}}", order.parent);
+    let before = git.ask("find a tree", &quarantine.path(), &["rev-parse", &parent_tree]).await?;
+    if before == tree.as_str() {
+        return Err(TakeError::NothingChanged);
+    }
+    let seen = inspect(house, &quarantine, &order, tree.as_str()).await?;
+    let commit = commit::commit(git, &quarantine.path(), tree.as_str(), &order).await?;
+    let commit = keep(house, repository, &mirror, &quarantine, &name, commit).await?;
+    seen.taken(commit)
+}
+
+/// Runs the script inside, and has what it sends taken into the quarantine.
+async fn bring_out<H: House>(
+    house: &H,
+    key: Key,
+    sandbox: SandboxId,
+    order: &Order,
+    quarantine: &Quarantine,
+) -> Result<crate::inspection::ObjectName, TakeError> {
+    let command = script::command(order, &order.policy.limits);
+    // Another name each time: a command that ended is not run again, and what it said is gone.
+    let name = CommandName::new(format!("{} {key}", quarantine.name()));
+    let (nothing, input) = mpsc::channel(1);
+    drop(nothing);
+    let (sender, output) = mpsc::channel(16);
+    let running = async {
+        let streams = Streams { input, output: sender };
+        Ok(house.sandboxes().exec(sandbox, &name, &command, streams).await?)
+    };
+    let (finished, (heading, complaint)) = tokio::try_join!(running, quarantine.receive(output))?;
+    if finished.cut == Cut::Cut {
+        return Err(TakeError::LargePack { limit: order.policy.limits.pack_bytes });
+    }
+    let ended = match finished.ending {
+        Ended::Exited(0) => None,
+        Ended::Exited(code) => Some(format!("it ended with {code}")),
+        Ended::Killed { signal } => Some(format!("it was killed by signal {signal}")),
+        Ended::TimedOut => Some("it took too long".to_owned()),
+        Ended::OutOfMemory { .. } => Some("it had not enough memory".to_owned()),
+    };
+    match (ended, heading) {
+        (None, Some(heading)) => Ok(heading.tree),
+        (None, None) => Err(TakeError::Inside { reason: "it sent nothing".to_owned() }),
+        (Some(ended), _) if complaint.is_empty() => Err(TakeError::Inside { reason: ended }),
+        (Some(ended), _) => Err(TakeError::Inside { reason: format!("{ended}: {complaint}") }),
+    }
+}
+
+/// What was found out about a tree.
+struct Seen {
+    touched: Vec<Touched>,
+    flags: Vec<Flag>,
+}
+
+impl Seen {
+    fn taken(self, commit: CommitId) -> Result<Taken, TakeError> {
+        if self.touched.is_empty() {
+            return Err(TakeError::NothingChanged);
+        }
+        let path = |one: &Touched| String::from_utf8_lossy(&one.path).into_owned();
+        let paths = self.touched.iter().map(path).collect();
+        let change = Change { commit, difference: difference(&self.touched), paths };
+        Ok(Taken { change, flags: self.flags })
+    }
+}
+
+/// Looks at everything that is different from the base. `tree` is a tree or a commit.
+async fn inspect<H: House>(
+    house: &H,
+    quarantine: &Quarantine,
+    order: &Order,
+    tree: &str,
+) -> Result<Seen, TakeError> {
+    let touched = quarantine.touched(&order.base, tree).await?;
+    let mut inspector = Inspector::new(&order.policy, house.secrets());
+    inspector.outline(&touched);
+    let names = quarantine.names(tree).await?;
+    inspector.meetings(&touched, names.split(|byte| *byte == 0).filter(|name| !name.is_empty()));
+    if touched.len() <= order.policy.limits.files {
+        look_inside(&mut inspector, quarantine, order, &touched).await?;
+    }
+    Ok(Seen { flags: inspector.verdict()?, touched })
+}
+
+/// Sizes first: nothing is read that is too large to be delivered.
+async fn look_inside<S: crate::inspection::KnownSecrets>(
+    inspector: &mut Inspector<'_, S>,
+    quarantine: &Quarantine,
+    order: &Order,
+    touched: &[Touched],
+) -> Result<(), TakeError> {
+    let mut blobs = quarantine.blobs()?;
+    let limit = order.policy.limits.file_bytes;
+    for one in touched {
+        if let Some(object) = one.new_content() {
+            inspector.size(&one.path, blobs.size(object).await?);
+        }
+    }
+    if inspector.is_refused() {
+        return Ok(());
+    }
+    for one in touched {
+        let Some(object) = one.new_content() else { continue };
+        let new = blobs.read(object, limit).await?;
+        let old = match old_content(one, touched) {
+            // Too large to be compared: then everything in the new one counts.
+            Some(object) if blobs.size(object).await? > limit => None,
+            Some(object) => Some(blobs.read(object, limit).await?),
+            None => None,
+        };
+        inspector.content(one, old.as_deref(), &new);
+    }
+    Ok(())
+}
+
+/// What stood at the path before; or, for a file that only moved, what stood at its old one.
+fn old_content<'t>(
+    one: &'t Touched,
+    touched: &'t [Touched],
+) -> Option<&'t crate::inspection::ObjectName> {
+    let is_content = |mode: Mode| match mode {
+        Mode::File | Mode::Executable | Mode::Symlink | Mode::Other(_) => true,
+        Mode::Submodule => false,
+    };
+    if let Some(before) = &one.before {
+        return is_content(before.mode).then_some(&before.object);
+    }
+    let new = one.new_content()?;
+    let moved = touched.iter().filter(|other| other.after.is_none());
+    moved
+        .filter_map(|other| other.before.as_ref())
+        .find(|before| before.object == *new)
+        .map(|it| &it.object)
+}
+
+/// Of modes, contents and paths: the same change has the same hash, whatever commit it stands in.
+fn difference(touched: &[Touched]) -> Digest {
+    let mut bytes = b"lamp difference 1\0".to_vec();
+    for one in touched {
+        for side in [&one.before, &one.after] {
+            let text = side.as_ref().map(|side| format!("{:?} {}", side.mode, side.object));
+            bytes.extend(text.unwrap_or_default().bytes());
+            bytes.push(0);
+        }
+        bytes.extend((one.path.len() as u64).to_be_bytes());
+        bytes.extend(&one.path);
+    }
+    Digest::of(&bytes)
+}
+
+/// Brings the commit, and nothing that it does not reach, into the mirror.
+async fn keep<H: House>(
+    house: &H,
+    repository: &RepositoryName,
+    mirror: &Mirror,
+    quarantine: &Quarantine,
+    name: &RefName,
+    commit: CommitId,
+) -> Result<CommitId, TakeError> {
+    let git = house.git();
+    let taken = ["update-ref", "refs/heads/taken", commit.as_str()];
+    git.ask("name the commit", &quarantine.path(), &taken).await?;
+    let _alone = house.alone(repository).await?;
+    if let Some(first) = git.resolve(&mirror.path, name).await? {
+        return Ok(first);
+    }
+    let from = quarantine.path().display().to_string();
+    let into = format!("refs/heads/taken:{name}");
+    let fetch = [
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-prune",
+        "--no-auto-maintenance",
+        "--no-write-fetch-head",
+    ];
+    let fetch: Vec<&str> = fetch.into_iter().chain(["--refmap=", "--", &from, &into]).collect();
+    git.ask("keep the commit", &mirror.path, &fetch).await?;
+    Ok(commit)
+}
+
+/// `refs/lamp/tasks/t_…/12-change-0`.
+fn ref_of(key: Key) -> RefName {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let part: String = key.part.chars().map(plain).collect();
+    RefName::task(&format!("{}/{}-{part}-{}", key.task, key.seq, key.number))
+}

@@ -1,0 +1,13 @@
+//! Plain git as a forge, with real git, real repositories, and some that mean harm.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod crashes;
+mod delivering;
+mod hostile;
+mod merging;
+mod packs;
+mod remotes;
+mod sandboxes;
+mod stage;
+mod taking;

@@ -1,0 +1,159 @@
+//! Stands for sandboxes: a command runs with the real git in a temporary directory, or says whatever the test wants.
+
+use std::{process::Stdio, sync::Mutex};
+
+use contracts::sandbox::{
+    BuildNews, Capabilities, CommandName, Cut, Ended, Exec, FileAsk, Finished, Image, Listed,
+    Output, Owner, Reading, Recipe, SandboxError, Sandboxes, Spec, Streams, Transfer,
+};
+use domain::{cost::Cost, id::SandboxId};
+use tokio::{io::AsyncReadExt as _, process::Command, sync::mpsc};
+
+/// What is inside.
+#[derive(Debug, Default)]
+pub(crate) enum Inside {
+    /// The script runs as it is.
+    #[default]
+    Honest,
+    /// Whatever was asked for, this comes out, with this exit code.
+    Says(Vec<u8>, i32),
+    /// It goes on for ever.
+    Endless,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    pub(crate) inside: Mutex<Inside>,
+    pub(crate) names: Mutex<Vec<String>>,
+}
+
+const fn no() -> SandboxError {
+    SandboxError::Unsupported { reason: String::new() }
+}
+
+impl Sandboxes for Directory {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            tiers: Vec::new(),
+            missing: std::collections::BTreeMap::new(),
+            weaker: Vec::new(),
+        }
+    }
+
+    async fn exec(
+        &self,
+        _sandbox: SandboxId,
+        name: &CommandName,
+        command: &Exec,
+        streams: Streams,
+    ) -> Result<Finished, SandboxError> {
+        self.names.lock().unwrap().push(name.to_string());
+        let said = match &*self.inside.lock().unwrap() {
+            Inside::Honest => None,
+            Inside::Says(bytes, code) => Some((bytes.clone(), *code)),
+            Inside::Endless => Some((Vec::new(), i32::MIN)),
+        };
+        let finished =
+            |code, cut| Finished { ending: Ended::Exited(code), cut, cost: Cost::default() };
+        if let Some((bytes, code)) = said {
+            for piece in bytes.chunks(5_000) {
+                let _ = streams.output.send(Output::Out(piece.to_vec())).await;
+            }
+            while code == i32::MIN {
+                if streams.output.send(Output::Out(vec![b'x'; 9_000])).await.is_err() {
+                    std::future::pending::<()>().await;
+                }
+            }
+            return Ok(finished(code, Cut::Whole));
+        }
+        let mut child = Command::new(&command.argv[0])
+            .args(&command.argv[1..])
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            // An image may set anything.
+            .env("GIT_DIR", "/nowhere")
+            .env("GIT_EXTERNAL_DIFF", "false")
+            .current_dir(&command.directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let (mut out, mut complaints) =
+            (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let mut left = command.output_limit;
+        let mut cut = Cut::Whole;
+        let telling = async {
+            let mut buffer = vec![0; 8_192];
+            loop {
+                let read = out.read(&mut buffer).await.unwrap();
+                if read == 0 {
+                    break;
+                }
+                let told = (read as u64).min(left);
+                left -= told;
+                if told < read as u64 {
+                    cut = Cut::Cut;
+                }
+                let _ = streams.output.send(Output::Out(buffer[..told as usize].to_vec())).await;
+            }
+        };
+        let complaining = async {
+            let mut all = Vec::new();
+            complaints.read_to_end(&mut all).await.unwrap();
+            all
+        };
+        let ((), complaint) = tokio::join!(telling, complaining);
+        let _ = streams.output.send(Output::Error(complaint)).await;
+        let status = child.wait().await.unwrap();
+        Ok(finished(status.code().unwrap_or(-1), cut))
+    }
+
+    async fn open(&self, _spec: &Spec) -> Result<(), SandboxError> {
+        Err(no())
+    }
+    async fn file(&self, _: SandboxId, _: &FileAsk, _: Streams) -> Result<Transfer, SandboxError> {
+        Err(no())
+    }
+    async fn forward(&self, _: SandboxId, _: u16, _: Streams) -> Result<(), SandboxError> {
+        Err(no())
+    }
+    async fn freeze(&self, _: SandboxId) -> Result<(), SandboxError> {
+        Err(no())
+    }
+    async fn thaw(&self, _: SandboxId) -> Result<(), SandboxError> {
+        Err(no())
+    }
+    async fn rest(&self, _: SandboxId) -> Result<(), SandboxError> {
+        Err(no())
+    }
+    async fn fork(&self, _: SandboxId, _: &Spec) -> Result<(), SandboxError> {
+        Err(no())
+    }
+    async fn destroy(&self, _: SandboxId) -> Result<(), SandboxError> {
+        Err(no())
+    }
+    async fn stats(&self, _: SandboxId) -> Result<Reading, SandboxError> {
+        Err(no())
+    }
+    async fn bill(&self, _: &Owner) -> Result<Cost, SandboxError> {
+        Err(no())
+    }
+    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
+        Err(no())
+    }
+    async fn prepare_image(
+        &self,
+        _: &Recipe,
+        _: mpsc::Sender<BuildNews>,
+    ) -> Result<Image, SandboxError> {
+        Err(no())
+    }
+    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
+        Err(no())
+    }
+    async fn prune_images(&self, _: u64) -> Result<Vec<Image>, SandboxError> {
+        Err(no())
+    }
+}
