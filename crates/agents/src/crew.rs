@@ -45,6 +45,9 @@ use crate::{
 /// How long a program that has answered may take to go by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long one that has failed may take, which often says why while it goes.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
 /// How long the gateway's last word about a request is waited for.
 const SETTLING: Duration = Duration::from_secs(3);
 
@@ -309,9 +312,10 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
             };
             bench.teller.pause().await;
             pipe.hang_up();
-            if finished.is_none() && step.is_ok() {
+            if finished.is_none() {
                 // It goes by itself, or it is ended with all that it started.
-                finished = tokio::time::timeout(GRACE, drained(&mut pipe, running)).await.ok();
+                let grace = grace(step.as_ref().err());
+                finished = tokio::time::timeout(grace, drained(&mut pipe, running)).await.ok();
             }
             step
         };
@@ -509,6 +513,23 @@ async fn converse(talk: &mut Talk<'_>, speech: Speech) -> Result<Option<Step>, F
         }
         Speech::Lines(lines) => driver::lines::converse(talk, lines).await.map(Some),
         Speech::Plain => driver::plain::converse(talk).await.map(|()| None),
+    }
+}
+
+/// How long a program may take to go, after this.
+const fn grace(fault: Option<&Fault>) -> Duration {
+    match fault {
+        None => GRACE,
+        Some(
+            Fault::Ended
+            | Fault::Failed { .. }
+            | Fault::Refused
+            | Fault::CutShort(_)
+            | Fault::Protocol(_)
+            | Fault::Unusable(_),
+        ) => LAST_WORDS,
+        // It has been waited for, or it says too much.
+        Some(Fault::Silent(_) | Fault::Unheard(_)) => Duration::ZERO,
     }
 }
 
