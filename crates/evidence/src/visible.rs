@@ -1,0 +1,67 @@
+//! Text that shows all that it says: without control characters, changes of direction and letters that nobody sees.
+
+/// Whether people see `letter`, or what it does. Line breaks and tabs count.
+pub(crate) fn is_visible(letter: char) -> bool {
+    match letter {
+        '\n' | '\t' => true,
+        // Changes of direction, marks without width, line separators that some programs obey, and letters that look like nothing.
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{200e}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}'
+        // Tags and the second set of variation selectors: whole sentences can hide in them.
+        | '\u{e0000}'..='\u{e0fff}' => false,
+        other => !other.is_control(),
+    }
+}
+
+pub(crate) fn visible(text: &str) -> String {
+    text.chars().filter(|letter| is_visible(*letter)).collect()
+}
+
+/// `text` on one line, of at most `limit` bytes. What was cut is shown by `…`.
+pub(crate) fn line(text: &str, limit: usize) -> String {
+    let text = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    cut(&text, limit)
+}
+
+/// At most `limit` bytes of `text`, with `…` at the end where something is missing.
+pub(crate) fn cut(text: &str, limit: usize) -> String {
+    const MARK: &str = "…";
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let room = limit.saturating_sub(MARK.len());
+    let end = text.floor_char_boundary(room);
+    format!("{}{MARK}", text.get(..end).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_taken_out() {
+        assert_eq!(visible("a\u{1b}[31m\0b\r\n\tc\u{85}"), "a[31mb\n\tc");
+        assert_eq!(visible("rm \u{202e}txt.\u{2066}x\u{ad}\u{3164}"), "rm txt.x");
+        assert_eq!(visible("naïve 👩‍💻 日本"), "naïve 👩‍💻 日本");
+    }
+
+    #[test]
+    fn what_is_cut_is_shown_to_be() {
+        assert_eq!(line(" a\n b\t", 10), "a b");
+        assert_eq!(line("ééééé", 8), "éé…");
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 0), "…");
+    }
+}
