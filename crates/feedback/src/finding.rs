@@ -153,7 +153,7 @@ impl Finding {
 
     #[must_use]
     pub fn details(mut self, details: &str) -> Self {
-        self.details = Details::new(details).filled();
+        self.details = Details::block(details).filled();
         self
     }
 

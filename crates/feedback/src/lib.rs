@@ -5,18 +5,40 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`text`] | text that cannot be longer than its limit, nor steer a terminal |
-//! | [`place`] | files of the workspace, and places in them |
+//! | [`read()`] | what a check printed becomes a report |
+//! | [`report`] | all that a run of a check found, within limits |
 //! | [`finding`] | one thing that a tool found |
 //! | [`test`] | one test, and how it ended |
-//! | [`report`] | all that a run of a check found, within limits |
+//! | [`place`] | files of the workspace, and places in them |
+//! | [`text`] | text that cannot be longer than its limit, nor steer a terminal |
 //! | [`checks`] | which checks a repository has |
 //! | [`verdict`] | what two reports say about a change |
+//!
+//! Parsers are not public: who speaks is found out by [`read()`]. They are in `rust`, `python`, `javascript`, `go`, `compiler`, `tap`, `junit` and
+//! `sarif`; `documents` finds JSON and XML in what was printed, and `fallback` reads what nobody knows.
 
+mod brief;
 pub mod checks;
+mod compiler;
+mod documents;
+mod fallback;
 pub mod finding;
+mod go;
+mod javascript;
+mod json;
+mod junit;
+mod located;
+mod output;
 pub mod place;
+mod python;
+mod read;
 pub mod report;
+mod rust;
+mod sarif;
+mod tap;
 pub mod test;
 pub mod text;
 pub mod verdict;
+
+pub use output::STREAM_BYTES;
+pub use read::{Exit, Run, read};

@@ -78,6 +78,8 @@ pub struct Report {
     seen: BTreeSet<u64>,
     /// Bytes of text that are kept.
     bytes: usize,
+    /// Tests that a finding is about.
+    explained: BTreeSet<TestName>,
     tests: Vec<TestCase>,
     names: BTreeMap<TestName, usize>,
     errors: u64,
@@ -154,6 +156,7 @@ impl Report {
         }
         self.bytes += bytes;
         self.seen.insert(hash);
+        self.explained.extend(finding.test.clone());
         self.findings.push(finding);
     }
 
@@ -176,6 +179,65 @@ impl Report {
         self.bytes += bytes;
         self.names.insert(test.name.clone(), self.tests.len());
         self.tests.push(test);
+    }
+
+    /// Says more about a test that is known, without another word on how it ended; or adds it.
+    pub(crate) fn explain(&mut self, test: TestCase) {
+        let Some(known) = self.names.get(&test.name).and_then(|at| self.tests.get_mut(*at)) else {
+            return self.ran(test);
+        };
+        if known.message.is_none() && test.outcome >= known.outcome {
+            self.bytes = (self.bytes + test.bytes()).saturating_sub(known.bytes());
+            *known = test;
+        }
+    }
+
+    /// These failed, were tried again by their tool, and passed: why they failed is no finding.
+    pub(crate) fn passed_after_all(&mut self, tests: &BTreeMap<TestName, TestCase>) {
+        self.findings
+            .retain(|finding| finding.test.as_ref().is_none_or(|test| !tests.contains_key(test)));
+        for test in tests.values() {
+            match self.names.get(&test.name).and_then(|at| self.tests.get_mut(*at)) {
+                Some(known) => *known = test.clone(),
+                None => self.ran(test.clone()),
+            }
+        }
+    }
+
+    /// Whether a finding says why this test failed.
+    pub(crate) fn explains(&self, test: &TestName) -> bool {
+        self.explained.contains(test)
+    }
+
+    /// Adds a finding, unless its test has one: a tool that tries again says the same again, with other times in it.
+    pub(crate) fn find_once(&mut self, finding: Finding) {
+        if finding.test.as_ref().is_none_or(|test| !self.explained.contains(test)) {
+            self.find(finding);
+        }
+    }
+
+    /// This test failed because a test within it did, which has its own finding.
+    pub(crate) fn explained_within(&mut self, test: &TestName) {
+        if self.explained.len() < MOST_TESTS {
+            self.explained.insert(test.clone());
+        }
+    }
+
+    /// Every test that failed has a finding, also if nobody said why.
+    pub(crate) fn explain_failures(&mut self) {
+        let silent: Vec<&TestCase> = self
+            .tests
+            .iter()
+            .filter(|test| test.outcome.is_failure() && !self.explained.contains(&test.name))
+            .take(MOST_FINDINGS)
+            .collect();
+        let tool = if self.tools.len() == 1 { self.tools.first().cloned() } else { None };
+        let tool = tool.unwrap_or(Tool::Unknown);
+        let findings: Vec<Finding> =
+            silent.into_iter().map(|test| unexplained(test, &tool)).collect();
+        for finding in findings {
+            self.find(finding);
+        }
     }
 
     /// A tool said that it ran so many tests. What several runs said is added up.
@@ -203,6 +265,14 @@ impl Report {
         self.left_off.tests = self.left_off.tests.saturating_add(other.left_off.tests);
         self.overlooked(other.left_off.bytes);
     }
+}
+
+fn unexplained(test: &TestCase, tool: &Tool) -> Finding {
+    let message =
+        test.message.as_deref().unwrap_or("the test failed, and its reason was not printed");
+    Finding::new(Kind::Failure, tool.clone(), message)
+        .at(test.place.clone())
+        .of_test(test.name.clone())
 }
 
 fn hash(finding: &Finding) -> u64 {

@@ -5,6 +5,8 @@
 
 use std::{fmt, ops::Deref};
 
+use crate::output::plain;
+
 /// Names of tests, suites, rules and tools.
 pub const LABEL_BYTES: usize = 512;
 /// What went wrong, and the two sides of a comparison.
@@ -26,8 +28,21 @@ pub struct Text<const LIMIT: usize>(String);
 impl<const LIMIT: usize> Text<LIMIT> {
     /// The text without white space around it, made harmless and cut.
     pub fn new(text: &str) -> Self {
+        Self::cut(plain(text).trim())
+    }
+
+    /// Lines that are aligned with each other, without empty ones before and after them, made harmless and cut.
+    pub fn block(text: &str) -> Self {
+        let text = plain(text);
+        let text = text.trim_end();
+        let blank = text.len() - text.trim_start().len();
+        let first = text.get(..blank).and_then(|blank| blank.rfind('\n')).map_or(0, |at| at + 1);
+        Self::cut(text.get(first..).unwrap_or_default())
+    }
+
+    fn cut(text: &str) -> Self {
         let mut kept = String::with_capacity(text.len().min(LIMIT));
-        let mut characters = text.trim().chars().map(harmless);
+        let mut characters = text.chars().map(harmless);
         for character in characters.by_ref() {
             if kept.len() + character.len_utf8() > LIMIT {
                 shorten(&mut kept, LIMIT.saturating_sub(CUT.len()));
@@ -108,8 +123,8 @@ mod tests {
     #[test]
     fn nothing_in_it_steers_a_terminal_or_turns_a_line_around() {
         assert_eq!(
-            Text::<64>::new("a\u{1b}[31mb\u{202e}c\rd\n\te").as_str(),
-            "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\n\te"
+            Text::<64>::new("a\u{1b}[31mb\u{202e}c\u{7}d\n\te").as_str(),
+            "ab\u{fffd}c\u{fffd}d\n\te"
         );
     }
 

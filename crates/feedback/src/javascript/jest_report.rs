@@ -1,0 +1,93 @@
+//! The document that `jest --json` prints, which vitest writes too.
+
+use serde_json::Value;
+
+use super::thrown::{Thrown, name, suite};
+use crate::{
+    finding::{Kind, Tool},
+    json::{count, deep, list, milliseconds, number, shown, text},
+    place::{Place, Workspace},
+    report::{Report, Tally},
+    test::{Outcome, TestCase},
+};
+
+pub(crate) fn speaks(value: &Value) -> bool {
+    value.get("testResults").is_some_and(Value::is_array) && value.get("numTotalTests").is_some()
+}
+
+pub(crate) fn take(value: &Value, report: &mut Report, workspace: &Workspace) {
+    // Only jest counts suites that broke before they had tests.
+    let tool =
+        if value.get("numRuntimeErrorTestSuites").is_some() { Tool::Jest } else { Tool::Vitest };
+    report.heard(tool.clone());
+    report.said(Tally {
+        passed: count(value, "numPassedTests"),
+        failed: count(value, "numFailedTests"),
+        skipped: count(value, "numPendingTests").saturating_add(count(value, "numTodoTests")),
+    });
+    for file in list(value, "testResults") {
+        let tests = list(file, "assertionResults");
+        if tests.is_empty() && text(file, "status") == "failed" {
+            broken(file, &tool, report, workspace);
+        }
+        let suite = suite(text(file, "name"), workspace);
+        for test in tests {
+            take_test(test, text(file, "name"), &suite, &tool, report, workspace);
+        }
+    }
+}
+
+/// A file whose tests could not even be found.
+fn broken(file: &Value, tool: &Tool, report: &mut Report, workspace: &Workspace) {
+    let said = text(file, "message");
+    let said = said.trim_start().strip_prefix("● Test suite failed to run").unwrap_or(said);
+    let thrown = Thrown::new(said.trim_start_matches('\n'), workspace);
+    let place = if thrown.place == Place::Unsaid {
+        workspace.place(text(file, "name"), None, None)
+    } else {
+        thrown.place.clone()
+    };
+    report.find(thrown.finding(tool, Kind::Error).at(place));
+}
+
+fn take_test(
+    value: &Value,
+    file: &str,
+    suite: &str,
+    tool: &Tool,
+    report: &mut Report,
+    workspace: &Workspace,
+) {
+    let outcome = match text(value, "status") {
+        "passed" => Outcome::Passed,
+        "failed" => Outcome::Failed,
+        _ => Outcome::Skipped,
+    };
+    let groups = list(value, "ancestorTitles")
+        .iter()
+        .filter_map(Value::as_str)
+        .filter(|group| !group.is_empty());
+    let name = name(suite, groups, text(value, "title"));
+    let location = deep(value, &["location"]);
+    let place = workspace.place(file, number(location, "line"), number(location, "column"));
+    let test = TestCase::new(name, outcome).at(place).took(milliseconds(value, "duration"));
+    if !outcome.is_failure() {
+        return report.ran(test);
+    }
+    let said = list(value, "failureMessages").first().and_then(Value::as_str).unwrap_or_default();
+    let mut thrown = Thrown::new(said.strip_prefix("Error: ").unwrap_or(said), workspace);
+    if thrown.message.trim() == "STACK_TRACE_ERROR" {
+        "vitest does not say in JSON why; mostly the test took too long"
+            .clone_into(&mut thrown.message);
+    }
+    let matched =
+        list(value, "failureDetails").first().map(|details| deep(details, &["matcherResult"]));
+    if let Some(matched) = matched
+        && let (Some(expected), Some(actual)) = (matched.get("expected"), matched.get("actual"))
+    {
+        (thrown.expected, thrown.actual) = (shown(expected), shown(actual));
+    }
+    let (test, finding) = thrown.failed(tool, test);
+    report.ran(test);
+    report.find(finding);
+}

@@ -1,0 +1,6 @@
+//! What pytest, ruff and mypy print.
+
+pub(crate) mod mypy;
+pub(crate) mod pytest;
+pub(crate) mod pytest_report;
+pub(crate) mod ruff;

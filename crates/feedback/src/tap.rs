@@ -1,0 +1,277 @@
+//! The Test Anything Protocol, as node, vitest, mocha and many others write it.
+//!
+//! ```text
+//! # Subtest: suite
+//!     not ok 1 - deep equal
+//!       ---
+//!       error: 'not equal'
+//!       expected: 2
+//!       ...
+//! not ok 1 - suite
+//! ```
+//!
+//! A test that has tests within it is a group: it is not counted.
+
+use std::time::Duration;
+
+use crate::{
+    finding::{Finding, Kind, Tool},
+    javascript::thrown::{self, Thrown},
+    located,
+    output::{Gathered, lines},
+    place::{Place, Workspace},
+    report::Report,
+    test::{Outcome, TestCase},
+};
+
+/// Groups within groups that are followed.
+const DEEPEST: usize = 64;
+
+pub(crate) fn speaks(text: &str) -> bool {
+    text.contains("TAP version 1")
+        || lines(text).any(|line| line.starts_with("not ok ") || line.starts_with("ok 1 "))
+            && text.contains("1..")
+}
+
+pub(crate) fn read(text: &str, workspace: &Workspace) -> Report {
+    let tool = if text.contains("# duration_ms ") { Tool::NodeTest } else { Tool::Tap };
+    let mut reader = Reader {
+        workspace,
+        tool,
+        report: Report::new(),
+        groups: Vec::new(),
+        deepest: 0,
+        open: None,
+    };
+    for line in lines(text) {
+        reader.line(line);
+    }
+    reader.close();
+    reader.report
+}
+
+struct Reader<'a> {
+    workspace: &'a Workspace,
+    tool: Tool,
+    report: Report,
+    /// Groups that were announced, with their indentation.
+    groups: Vec<(usize, String)>,
+    /// The indentation of the last test: one with less, and the name of an open group, ends that group.
+    deepest: usize,
+    open: Option<Open>,
+}
+
+/// A test that was named, with what is said about it.
+struct Open {
+    test: TestCase,
+    indent: usize,
+    in_block: bool,
+    block: Gathered,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, line: &str) {
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        if let Some(open) = &mut self.open
+            && (open.in_block || bare == "---")
+        {
+            // A block that nobody closes ends at the next test.
+            let next = indent <= open.indent && outcome(bare).is_some();
+            open.in_block = !next && bare != "...";
+            if !next {
+                return open.block.line(without(line, open.indent));
+            }
+        }
+        if let Some(group) = bare.strip_prefix("# Subtest: ") {
+            self.close();
+            self.groups.retain(|(outer, _)| *outer < indent);
+            self.group(indent, group);
+        } else if let Some((outcome, rest)) = outcome(bare) {
+            self.close();
+            self.test(indent, outcome, rest);
+        } else if bare == "}" {
+            self.close();
+            self.groups.retain(|(outer, _)| *outer < indent);
+        } else if let Some(open) =
+            self.open.as_mut().filter(|open| indent > open.indent && !bare.starts_with("1.."))
+        {
+            // mocha says why without marks around it.
+            open.block.line(without(line, open.indent));
+        }
+    }
+
+    fn group(&mut self, indent: usize, title: &str) {
+        if self.groups.len() < DEEPEST {
+            self.groups.push((indent, title.trim().to_owned()));
+        }
+    }
+
+    fn test(&mut self, indent: usize, outcome: Outcome, rest: &str) {
+        let (title, opens) = match rest.strip_suffix(" {") {
+            Some(title) => (title, true),
+            None => (rest, false),
+        };
+        let (title, directive) = directive(title);
+        let had_children = self.deepest > indent;
+        self.deepest = indent;
+        // Announced groups are named as their last test is: that is their own line, not one within them.
+        self.groups.retain(|(outer, group)| *outer < indent || *outer == indent && group != title);
+        if opens {
+            self.groups.retain(|(outer, _)| *outer < indent);
+            return self.group(indent, title);
+        }
+        if had_children {
+            return;
+        }
+        self.groups.retain(|(outer, _)| *outer < indent);
+        let name = thrown::name("", self.groups.iter().map(|(_, group)| group.as_str()), title);
+        let (outcome, reason) = match directive {
+            Some(reason) => (Outcome::Skipped, reason),
+            None => (outcome, ""),
+        };
+        let test = TestCase::new(name, outcome).message(reason);
+        self.open = Some(Open { test, indent, in_block: false, block: Gathered::default() });
+    }
+
+    fn close(&mut self) {
+        let Some(Open { mut test, block, .. }) = self.open.take() else { return };
+        let block = Block::new(block.as_str(), self.workspace);
+        test.duration = block.took;
+        if !test.outcome.is_failure() {
+            return self.report.ran(test);
+        }
+        let (test, finding) = block.failed(&self.tool, test);
+        self.report.ran(test);
+        self.report.find(finding);
+    }
+}
+
+/// The line without so much of its indentation, as far as it has it.
+fn without(line: &str, indent: usize) -> &str {
+    let own = line.len() - line.trim_start().len();
+    line.get(indent.min(own)..).unwrap_or(line)
+}
+
+fn outcome(line: &str) -> Option<(Outcome, &str)> {
+    let (outcome, rest) = match line.strip_prefix("not ok ") {
+        Some(rest) => (Outcome::Failed, rest),
+        None => (Outcome::Passed, line.strip_prefix("ok ")?),
+    };
+    let (_, rest) = located::leading_number(rest)?;
+    let rest = rest.trim_start();
+    Some((outcome, rest.strip_prefix("- ").unwrap_or(rest)))
+}
+
+/// The title, and why it was skipped: `later # SKIP not today`.
+fn directive(title: &str) -> (&str, Option<&str>) {
+    let Some((bare, comment)) = title.rsplit_once(" # ") else { return (title.trim(), None) };
+    let (word, reason) = comment.split_once(' ').unwrap_or((comment, ""));
+    if word.eq_ignore_ascii_case("skip") || word.eq_ignore_ascii_case("todo") {
+        return (bare.trim(), Some(reason.trim()));
+    }
+    (if comment.starts_with("time=") { bare.trim() } else { title.trim() }, None)
+}
+
+/// What is said about a test between `---` and `...`: a little of YAML, of which only the first level is looked at.
+struct Block {
+    thrown: Thrown,
+    took: Option<Duration>,
+}
+
+impl Block {
+    fn new(block: &str, workspace: &Workspace) -> Self {
+        let mut parsed = Self { thrown: Thrown::new(&message_first(block), workspace), took: None };
+        let mut place = Place::Unsaid;
+        let mut inside = String::new();
+        let mut sides = [String::new(), String::new()];
+        for line in lines(block).filter(|line| !["---", "..."].contains(&line.trim())) {
+            let bare = line.trim();
+            let (key, value) = bare.split_once(':').unwrap_or((bare, ""));
+            let value = unquoted(value.trim());
+            match (key, value) {
+                ("duration_ms", value) => {
+                    let took = value.parse::<f64>().ok();
+                    parsed.took =
+                        took.and_then(|took| Duration::try_from_secs_f64(took / 1000.0).ok());
+                }
+                ("location" | "at", value) if !value.is_empty() => {
+                    place = located::place(value, workspace);
+                }
+                ("error" | "message", value) if !value.is_empty() && !value.starts_with('|') => {
+                    value.trim_start_matches('"').clone_into(&mut parsed.thrown.message);
+                }
+                ("expected", value) if is_whole(value) => {
+                    value.clone_into(&mut parsed.thrown.expected);
+                }
+                ("actual", value) if is_whole(value) => value.clone_into(&mut parsed.thrown.actual),
+                ("expected" | "actual" | "operator" | "stack" | "error" | "code" | "name", _) => {
+                    key.clone_into(&mut inside);
+                }
+                _ => {}
+            }
+            let side = match inside.as_str() {
+                "expected" if key != "expected" => sides.first_mut(),
+                "actual" if key != "actual" => sides.last_mut(),
+                _ => None,
+            };
+            if let Some(side) = side.filter(|side| side.len() < crate::text::MESSAGE_BYTES) {
+                side.push_str(bare);
+                side.push('\n');
+            }
+        }
+        let [expected, actual] = sides;
+        if parsed.thrown.expected.is_empty() {
+            parsed.thrown.expected = expected;
+        }
+        if parsed.thrown.actual.is_empty() {
+            parsed.thrown.actual = actual;
+        }
+        // Where it was thrown is nearer than where the test begins.
+        if parsed.thrown.place == Place::Unsaid {
+            parsed.thrown.place = place;
+        }
+        parsed
+    }
+
+    fn failed(&self, tool: &Tool, test: TestCase) -> (TestCase, Finding) {
+        let (test, finding) = self.thrown.failed(tool, test);
+        (test, Finding { kind: Kind::Failure, ..finding })
+    }
+}
+
+/// The lines of `error: |-` stand first, as the message of what was thrown; the stack follows.
+fn message_first(block: &str) -> String {
+    let mut message = Gathered::default();
+    let mut rest = Gathered::default();
+    let mut inside: Option<usize> = None;
+    for line in lines(block) {
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        if inside.is_some_and(|outer| indent <= outer && !bare.is_empty()) {
+            inside = None;
+        }
+        if bare == "---" || bare == "..." {
+            continue;
+        }
+        if inside.is_some() {
+            message.line(bare);
+        } else if bare.starts_with("error: |") || bare.starts_with("message: |") {
+            inside = Some(indent);
+        } else {
+            rest.line(line);
+        }
+    }
+    format!("{}\n\n{}", message.as_str(), rest.as_str())
+}
+
+/// Whether a value ends on its line: it is there, and its quote is closed.
+fn is_whole(value: &str) -> bool {
+    !value.is_empty() && !value.starts_with(['"', '|'])
+}
+
+fn unquoted(value: &str) -> &str {
+    let quoted =
+        |quote: char| value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote));
+    quoted('\'').or_else(|| quoted('"')).unwrap_or(value)
+}
