@@ -72,7 +72,7 @@ impl Stage {
             )
         });
         let server = format!(
-            "version: 1\nsandboxes: {{ warm: 0, disk_guaranteed: 256MiB }}\nmodels:\n{}",
+            "version: 1\nsandboxes: {{ warm: 0, disk_budget: 8GiB, disk_guaranteed: 256MiB }}\nmodels:\n{}",
             models.concat()
         );
         let allow = "['model:anthropic', 'model:openai', 'model:gemini']";

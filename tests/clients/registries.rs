@@ -121,7 +121,9 @@ fn package_managers_install_from_their_registries_and_publish_nothing() {
     let toolchain = toolchain();
     let shown = toolchain.iter().map(|path| format!("'{}'", path.display()));
     let shown = shown.collect::<Vec<_>>().join(", ");
-    let server = format!("version: 1\nsandboxes: {{ warm: 0, toolchains: [{shown}] }}\n");
+    let server = format!(
+        "version: 1\nsandboxes: {{ warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB, toolchains: [{shown}] }}\n"
+    );
     let house = OwnHouse::start(&Plan { policy: policy(&managers), server });
     let path = toolchain.as_deref().unwrap_or(Path::new("/usr")).join("bin");
     for manager in &managers {

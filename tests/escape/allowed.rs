@@ -13,7 +13,7 @@ egress:
 
 const SERVER: &str = "
 version: 1
-sandboxes: { warm: 0 }
+sandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }
 registries:
   - { ecosystem: npm, hosts: [npm.test] }
   - { ecosystem: pypi, hosts: [pypi.test] }
@@ -293,7 +293,7 @@ fn an_allowed_host_is_no_way_to_somewhere_else() {
 #[test]
 fn what_is_told_to_an_allowed_host_has_a_budget() {
     on_the_internet("budgets", |internet| {
-        let server = "version: 1\nsandboxes: { warm: 0 }\ntraffic: { requests: 12 }\n";
+        let server = "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }\ntraffic: { requests: 12 }\n";
         let policy = "version: 1\negress: { implement: { allow: [ok.test] } }\n";
         let house =
             House::start_with(internet, &Plan { server: server.to_owned(), ..Plan::new(policy) });

@@ -47,7 +47,7 @@ egress:
 
 const SERVER: &str = "
 version: 1
-sandboxes: { warm: 0 }
+sandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }
 models:
   - { name: anthropic, provider: anthropic, secret: ANTHROPIC_API_KEY }
 ";

@@ -29,7 +29,9 @@ impl Plan {
     pub fn new(policy: &str) -> Self {
         Self {
             policy: policy.to_owned(),
-            server: "version: 1\nsandboxes: { warm: 0 }\n".to_owned(),
+            server:
+                "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }\n"
+                    .to_owned(),
         }
     }
 }

@@ -296,7 +296,12 @@ fn money_rules_and_names_that_are_wrong_are_told_as_such() {
         assert_eq!(ran.ending(), "model_refused", "{ran}");
         assert!(ran.message().contains("no rule of the organisation allows it"), "{ran}");
 
-        stage.house(|house| house.write("lamp.yaml", "version: 1\nsandboxes: { warm: 0 }\n"));
+        stage.house(|house| {
+            house.write(
+                "lamp.yaml",
+                "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }\n",
+            )
+        });
         let reloaded = stage.lamp(&["policy", "reload"]);
         assert!(reloaded.status.success(), "{reloaded:?}");
         let ran = Ran::of(stage.agent("closed", &words).spawn().unwrap());

@@ -28,7 +28,7 @@ pub(crate) const KEY: &str = "sk-ant-the-companys-own-key";
 pub(crate) const POLICY: &str = "version: 1\negress: { implement: { allow: [model:anthropic] }, research: { allow: [model:anthropic] } }\n";
 
 /// A server with a model, whose agents are taken for hung after three seconds, and may say 24 MiB.
-pub(crate) const SERVER: &str = "version: 1\nsandboxes: { warm: 0 }\ndefaults: { silence: 3s, output: 24MiB }\n\
+pub(crate) const SERVER: &str = "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }\ndefaults: { silence: 3s, output: 24MiB }\n\
     models:\n  - { name: anthropic, provider: anthropic, secret: KEY }\n";
 
 /// How long what was stopped may take to be gone.

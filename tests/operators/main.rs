@@ -125,7 +125,7 @@ const ANSWER: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model
 
 fn server(limit: &str) -> String {
     format!(
-        "version: 1\nsandboxes: {{ warm: 0 }}\nmodels:\n  - {{ name: anthropic, provider: anthropic, secret: KEY }}\n\
+        "version: 1\nsandboxes: {{ warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }}\nmodels:\n  - {{ name: anthropic, provider: anthropic, secret: KEY }}\n\
          budgets:\n  - {{ scope: person, period: day, limit: {limit} }}\n"
     )
 }
