@@ -10,7 +10,8 @@ pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
         let is_workspace = tables.has("workspace");
         // A member is checked with its workspace.
         let is_member = file.directory.above().any(|above| workspaces.contains(&above));
-        if (!is_workspace && is_member) || !(is_workspace || tables.has("package")) {
+        let is_on_its_own = tables.has("package") && !is_member;
+        if !is_workspace && !is_on_its_own {
             continue;
         }
         let (all, every) = if is_workspace { (" --workspace", " --all") } else { ("", "") };

@@ -90,9 +90,11 @@ pub(super) fn meaning(words: &[String]) -> Meaning {
     }
     let judges =
         |kind, ecosystem| Meaning::Judges { kind, ecosystem, directory: directory.clone() };
-    let runs = |runner, targets: Vec<String>| match targets.is_empty() {
-        true => Meaning::Unknown,
-        false => Meaning::Runs { runner, targets, directory: directory.clone() },
+    let runs = |runner, targets: Vec<String>| {
+        if targets.is_empty() {
+            return Meaning::Unknown;
+        }
+        Meaning::Runs { runner, targets, directory: directory.clone() }
     };
     match program {
         "make" | "gmake" => runs(Runner::Make, plain(arguments)),
@@ -161,9 +163,8 @@ fn cargo(arguments: &[&str]) -> Result<Kind, Meaning> {
     let checks = arguments.contains(&"--check");
     match words.next().unwrap_or_default() {
         "test" | "t" | "nextest" | "miri" | "hack" | "llvm-cov" => Ok(Kind::Test),
-        "clippy" | "deny" | "audit" | "machete" => Ok(Kind::Lint),
+        "clippy" | "deny" | "audit" | "machete" | "doc" => Ok(Kind::Lint),
         "build" | "b" | "check" | "c" => Ok(Kind::Build),
-        "doc" => Ok(Kind::Lint),
         "fmt" if checks => Ok(Kind::Format),
         "publish" | "login" | "release" => Err(Meaning::Publishes),
         "install" | "fetch" | "binstall" => Err(Meaning::Prepares),
@@ -229,8 +230,8 @@ fn preparation(program: &str, arguments: &[&str]) -> Meaning {
             "docker" | "podman" | "gh" | "helm" | "kubectl" | "terraform" | "aws" | "gcloud" | "az"
             | "twine" | "vercel" | "netlify",
             _,
-        ) => Meaning::Publishes,
-        ("git", "push" | "tag" | "commit") => Meaning::Publishes,
+        )
+        | ("git", "push" | "tag" | "commit") => Meaning::Publishes,
         (
             "echo" | "set" | "mkdir" | "apt-get" | "apt" | "brew" | "rustup" | "corepack" | "git"
             | "ls" | "which" | "pwd" | "true" | ":",
@@ -253,11 +254,11 @@ fn without_wrappers<'a, 'b>(mut words: &'b [&'a str]) -> &'b [&'a str] {
             [
                 "env" | "time" | "sudo" | "npx" | "bunx" | "xvfb-run" | "command" | "exec",
                 rest @ ..,
-            ] => after_options(rest),
-            ["timeout", rest @ ..] => after_options(rest).get(1..).unwrap_or_default(),
-            ["uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye", "run", rest @ ..]
+            ]
+            | ["uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye", "run", rest @ ..]
             | ["pnpm" | "yarn" | "npm" | "bundle", "exec", rest @ ..]
             | ["pnpm" | "yarn", "dlx", rest @ ..] => after_options(rest),
+            ["timeout", rest @ ..] => after_options(rest).get(1..).unwrap_or_default(),
             ["python" | "python3" | "py", "-m", rest @ ..] => rest,
             [program, "-m", rest @ ..] if program.starts_with("python3.") => rest,
             _ => return words,

@@ -37,7 +37,9 @@ fn parse(text: &str) -> Targets {
         if let Some(recipe) = line.strip_prefix('\t') {
             let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']).trim();
             if !recipe.is_empty() && !recipe.starts_with('#') {
-                current.iter().for_each(|name| targets.add_line(name, recipe));
+                for name in &current {
+                    targets.add_line(name, recipe);
+                }
             }
             continue;
         }
@@ -45,13 +47,15 @@ fn parse(text: &str) -> Targets {
             continue;
         }
         current = rule(line).map_or(Vec::new(), |(names, needs)| {
-            names.iter().for_each(|name| {
-                targets.add(name, needs.split_whitespace().filter(|word| *word != "|"))
-            });
+            for name in &names {
+                targets.add(name, needs.split_whitespace().filter(|word| *word != "|"));
+            }
             names
         });
         if let Some((_, recipe)) = line.split_once(';') {
-            current.iter().for_each(|name| targets.add_line(name, recipe.trim()));
+            for name in &current {
+                targets.add_line(name, recipe.trim());
+            }
         }
     }
     targets

@@ -63,3 +63,6 @@ pub fn detect(tree: &impl Tree) -> Vec<Check> {
     found.extend(jvm::read(&survey));
     choice::among(found)
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,11 +65,6 @@ impl<'a> Project<'a> {
         self.survey.has(self.directory, file)
     }
 
-    /// The file that says so, of several that may.
-    fn said_by(&self, places: &[(bool, &'static str)]) -> Option<&'static str> {
-        places.iter().find(|(says, _)| *says).map(|(_, file)| *file)
-    }
-
     fn tests(&self) -> Option<Candidate> {
         let mentions = |file| {
             let text = self.survey.text(self.directory, file).unwrap_or_default();
@@ -79,7 +74,7 @@ impl<'a> Project<'a> {
                     .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
             })
         };
-        let pytest = self.said_by(&[
+        let pytest = said_by(&[
             (self.has("pytest.ini"), "pytest.ini"),
             (self.pyproject.has("tool.pytest"), "pyproject.toml"),
             (self.setup.has("tool:pytest"), "setup.cfg"),
@@ -92,7 +87,7 @@ impl<'a> Project<'a> {
         if let Some(file) = pytest {
             return Some(self.habit(Kind::Test, "python -m pytest", file));
         }
-        let is_project = self.said_by(&[
+        let is_project = said_by(&[
             (self.has("pyproject.toml"), "pyproject.toml"),
             (self.has("setup.py"), "setup.py"),
         ])?;
@@ -104,19 +99,19 @@ impl<'a> Project<'a> {
     }
 
     fn linters(&self) -> Vec<Candidate> {
-        let ruff = self.said_by(&[
+        let ruff = said_by(&[
             (self.pyproject.has("tool.ruff"), "pyproject.toml"),
             (self.has("ruff.toml"), "ruff.toml"),
             (self.has(".ruff.toml"), ".ruff.toml"),
         ]);
-        let formats = self.said_by(&[(self.pyproject.has("tool.ruff.format"), "pyproject.toml")]);
-        let black = self.said_by(&[(self.pyproject.has("tool.black"), "pyproject.toml")]);
-        let mypy = self.said_by(&[
+        let formats = said_by(&[(self.pyproject.has("tool.ruff.format"), "pyproject.toml")]);
+        let black = said_by(&[(self.pyproject.has("tool.black"), "pyproject.toml")]);
+        let mypy = said_by(&[
             (self.has("mypy.ini"), "mypy.ini"),
             (self.pyproject.has("tool.mypy"), "pyproject.toml"),
             (self.setup.has("mypy"), "setup.cfg"),
         ]);
-        let flake8 = self.said_by(&[
+        let flake8 = said_by(&[
             (self.has(".flake8"), ".flake8"),
             (self.setup.has("flake8"), "setup.cfg"),
             (self.tox.has("flake8"), "tox.ini"),
@@ -174,4 +169,9 @@ impl<'a> Project<'a> {
             locks.into_iter().find(|(lock, _)| places().any(|place| self.survey.has(&place, lock)));
         locked.map_or("", |(_, run)| run)
     }
+}
+
+/// The file that says so, of several that may.
+fn said_by(places: &[(bool, &'static str)]) -> Option<&'static str> {
+    places.iter().find(|(says, _)| *says).map(|(_, file)| *file)
 }

@@ -49,13 +49,11 @@ fn quotes_after<'q>(line: &str, mut inside: Option<&'q str>) -> Option<&'q str> 
     const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
     let mut rest = line;
     loop {
-        let next = match inside {
-            Some(quotes) => rest.split_once(quotes).map(|(_, rest)| (None, rest)),
-            None => {
-                let first =
-                    QUOTES.iter().filter_map(|quotes| Some((rest.find(quotes)?, *quotes))).min();
-                first.and_then(|(at, quotes)| Some((Some(quotes), rest.get(at + quotes.len()..)?)))
-            }
+        let next = if let Some(quotes) = inside {
+            rest.split_once(quotes).map(|(_, rest)| (None, rest))
+        } else {
+            let open = QUOTES.iter().filter_map(|quotes| Some((rest.find(quotes)?, *quotes)));
+            open.min().and_then(|(at, quotes)| Some((Some(quotes), rest.get(at + quotes.len()..)?)))
         };
         let Some((now, left)) = next else { return inside };
         (inside, rest) = (now, left);

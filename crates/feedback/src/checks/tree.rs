@@ -107,7 +107,7 @@ impl Survey {
 
     /// All workflow files of CI.
     pub(super) fn workflows(&self) -> Vec<Found<'_>> {
-        self.found(|directory, file| is_workflow(directory, file))
+        self.found(is_workflow)
     }
 
     /// Directories with files of one of these names.

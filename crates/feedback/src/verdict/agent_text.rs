@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{
     change::Change,
     judge::{CheckVerdict, Verdict},
+    table::plain,
 };
 use crate::{
     finding::Finding,
@@ -35,7 +36,7 @@ impl Verdict {
 }
 
 fn check(told: &mut String, verdict: &CheckVerdict) {
-    let _ = writeln!(told, "Check `{}`: {}.", verdict.check.name, verdict.outcome);
+    let _ = writeln!(told, "Check `{}`: {}.", plain(&verdict.check.name), verdict.outcome);
     let _ = writeln!(
         told,
         "Command: `{}` in `{}`",
@@ -45,15 +46,15 @@ fn check(told: &mut String, verdict: &CheckVerdict) {
     if let Some(head) = &verdict.head {
         let _ = writeln!(told, "It ended with: {}", head.ended);
     }
-    for change in [Change::Regression, Change::NewFailing] {
+    let faults = [
+        (Change::Regression, "These tests passed before your change and fail now"),
+        (Change::NewFailing, "These tests are new and fail"),
+    ];
+    for (change, what) in faults {
         let tests: Vec<_> = verdict.tests.iter().filter(|test| test.change == change).collect();
         if tests.is_empty() {
             continue;
         }
-        let what = match change {
-            Change::Regression => "These tests passed before your change and fail now",
-            _ => "These tests are new and fail",
-        };
         let _ = writeln!(told, "{what} ({}):", tests.len());
         for test in tests.iter().take(NAMES_LIMIT) {
             let _ = writeln!(told, "- {}", test.name);

@@ -31,3 +31,6 @@ pub use baseline::{Baseline, baseline_key};
 pub use change::{Change, TestVerdict};
 pub use judge::{CheckVerdict, Conclusion, Evidence, Outcome, Reason, Verdict, judge};
 pub use run::{Ended, Run};
+
+#[cfg(test)]
+mod tests;

@@ -114,17 +114,18 @@ fn row(verdict: &CheckVerdict) -> [String; 4] {
 fn cell(side: Option<&Side>) -> String {
     let Some(side) = side else { return "not run".to_owned() };
     let tests = side.counts.tests;
-    let counts = [
-        (tests.passed, "passed"),
-        (tests.failed, "failed"),
-        (tests.skipped, "skipped"),
-        (side.counts.errors, "errors"),
-        (side.counts.warnings, "warnings"),
-    ];
+    let counts = [(tests.passed, "passed"), (tests.failed, "failed"), (tests.skipped, "skipped")];
+    let complaints = [(side.counts.errors, "error"), (side.counts.warnings, "warning")];
     let mut words: Vec<String> = counts
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}"))
+        .chain(
+            complaints
+                .into_iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, noun)| counted(count, noun)),
+        )
         .collect();
     let ended = plain(&side.ended.to_string());
     let has_tests = tests != crate::report::Tally::default();
@@ -139,16 +140,23 @@ fn outcome(verdict: &CheckVerdict) -> String {
     let changes = Change::ALL
         .into_iter()
         .filter(|change| !matches!(change, Change::Steady | Change::StillSkipped));
-    let counted =
+    let present =
         changes.map(|change| (verdict.count(change), change)).filter(|(count, _)| *count > 0);
     let mut words: Vec<String> = vec![verdict.outcome.to_string()];
     words.extend(
-        counted.map(|(count, change)| format!("{count} {}", change.word().replace(',', ""))),
+        present.map(|(count, change)| format!("{count} {}", change.word().replace(',', ""))),
     );
     if !verdict.new_errors.is_empty() {
-        words.push(format!("{} new errors", verdict.new_errors.len()));
+        words.push(counted(verdict.new_errors.len(), "new error"));
     }
     words.join("; ")
+}
+
+/// A number with its noun: `1 error`, `2 errors`.
+pub(super) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
 }
 
 /// One line of harmless text.

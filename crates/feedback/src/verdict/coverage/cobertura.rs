@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, workspace: &Workspace) -> Result<Coverage, Covera
                 "source" => in_source = true,
                 "class" => {
                     file = attribute(&tag, "filename")
-                        .and_then(|path| resolve(&path, &sources, workspace))
+                        .and_then(|path| resolve(&path, &sources, workspace));
                 }
                 "line" => {
                     let Some(file) = &file else { continue };
@@ -48,8 +48,14 @@ pub(super) fn read(text: &str, workspace: &Workspace) -> Result<Coverage, Covera
             Event::Text(text) if in_source && sources.len() < SOURCES_LIMIT => {
                 sources.push(text.trim().to_owned());
             }
-            // Texts, comments and declarations carry nothing here, and nothing is looked up for them.
-            _ => {}
+            // These carry nothing here, and nothing is looked up for them.
+            Event::Text(_)
+            | Event::CData(_)
+            | Event::Comment(_)
+            | Event::Decl(_)
+            | Event::PI(_)
+            | Event::DocType(_)
+            | Event::GeneralRef(_) => {}
         }
     }
     if is_report { Ok(coverage) } else { Err(CoverageError::Unknown) }

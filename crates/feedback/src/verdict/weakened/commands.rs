@@ -134,6 +134,5 @@ fn runs_commands(path: &str) -> bool {
     NAMES.contains(&name.as_str())
         || is_workflow
         || is_config
-        || name.ends_with(".sh")
-        || name.ends_with(".mk")
+        || [".sh", ".mk"].iter().any(|ending| name.ends_with(ending))
 }

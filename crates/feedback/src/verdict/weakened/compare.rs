@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{
+    super::table::counted,
     Found, Weakened, Weakening,
     files::Files,
     languages::Language,
@@ -55,7 +56,9 @@ pub(super) fn tests(files: &Files<'_>, found: &mut Found) {
         }
     }
     let (deleted, added) = renamed(deleted, added, found);
-    added.iter().for_each(|test| look_at_new(*test, found));
+    for test in &added {
+        look_at_new(*test, found);
+    }
     report_deleted(files, &deleted, found);
 }
 
@@ -86,33 +89,27 @@ fn compare(old: Here<'_>, new: Here<'_>, found: &mut Found) {
         |kind, line, what: String| found.add(Weakened::new(kind, new.path, Some(line), &what));
     let (before, now) = (&old.test.measure, &new.test.measure);
     let name = &new.test.name;
-    if new.test.mark > old.test.mark {
-        match new.test.mark {
-            Mark::Runs => {}
-            Mark::SkippedSometimes => add(
-                Weakening::TestSkipped,
-                new.test.line,
-                format!("`{name}` is skipped under a condition"),
-            ),
-            Mark::Skipped => {
-                add(Weakening::TestSkipped, new.test.line, format!("`{name}` is skipped"))
-            }
-            Mark::MayFail => add(
-                Weakening::ExpectedToFail,
-                new.test.line,
-                format!("`{name}` is expected to fail"),
-            ),
-            Mark::Only => {
-                add(Weakening::OthersSkipped, new.test.line, format!("only `{name}` is run"))
-            }
+    let marked = match new.test.mark {
+        Mark::Runs => None,
+        Mark::SkippedSometimes => {
+            Some((Weakening::TestSkipped, format!("`{name}` is skipped under a condition")))
         }
+        Mark::Skipped => Some((Weakening::TestSkipped, format!("`{name}` is skipped"))),
+        Mark::MayFail => Some((Weakening::ExpectedToFail, format!("`{name}` is expected to fail"))),
+        Mark::Only => Some((Weakening::OthersSkipped, format!("only `{name}` is run"))),
+    };
+    if let Some((kind, what)) = marked.filter(|_| new.test.mark > old.test.mark) {
+        add(kind, new.test.line, what);
     }
     if !(before.is_known && now.is_known) {
         return;
     }
     if now.assertions < before.assertions {
-        let what =
-            format!("`{name}` has {} assertions, and had {}", now.assertions, before.assertions);
+        let what = format!(
+            "`{name}` has {}, and had {}",
+            counted(now.assertions, "assertion"),
+            before.assertions
+        );
         add(Weakening::AssertionsRemoved, new.test.line, what);
     } else if now.loose > before.loose && now.assertions == before.assertions {
         add(
@@ -150,17 +147,14 @@ fn look_at_group(files: &Files<'_>, group: Here<'_>, found: &mut Found) {
     let old = files.changes.get(group.change).and_then(|change| change.old.as_ref());
     let had_tests = old.is_some_and(|side| side.tests.iter().any(|test| test.scope == Scope::Test));
     let Test { name, line, mark, .. } = group.test;
-    let kind = match mark {
+    let all = format!("all tests of `{name}`");
+    let (kind, what) = match mark {
         Mark::Runs => return,
-        Mark::Only => Weakening::OthersSkipped,
-        Mark::MayFail => Weakening::ExpectedToFail,
-        Mark::Skipped | Mark::SkippedSometimes => Weakening::TestSkipped,
+        Mark::Only => (Weakening::OthersSkipped, format!("only `{name}` is run")),
+        Mark::MayFail => (Weakening::ExpectedToFail, all),
+        Mark::Skipped | Mark::SkippedSometimes => (Weakening::TestSkipped, all),
     };
     if had_tests || *mark == Mark::Only {
-        let what = match kind {
-            Weakening::OthersSkipped => format!("only `{name}` is run"),
-            _ => format!("all tests of `{name}`"),
-        };
         found.add(Weakened::new(kind, group.path, Some(*line), &what));
     }
 }
@@ -258,7 +252,8 @@ fn report_deleted(files: &Files<'_>, deleted: &[Here<'_>], found: &mut Found) {
             tests.iter().take(NAMED_LIMIT).map(|test| format!("`{}`", test.test.name)).collect();
         let more = tests.len().saturating_sub(names.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let what = format!("{} tests are gone with it: {}{more}", tests.len(), names.join(", "));
+        let what =
+            format!("{} gone with it: {}{more}", counted(tests.len(), "test"), names.join(", "));
         found.add(Weakened::new(Weakening::FileDeleted, first.path, None, &what));
     }
 }

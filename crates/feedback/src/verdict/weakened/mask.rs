@@ -7,20 +7,20 @@ pub(super) fn mask(text: &str, language: Language) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut masked = bytes.to_vec();
     let mut at = 0;
-    // The last byte of code that is no space, to tell a regular expression from a division.
-    let mut before = b';';
+    let mut before = Before { code: b';', byte: b'\n' };
     while let Some(&byte) = bytes.get(at) {
         let rest = bytes.get(at..).unwrap_or_default();
         let token = comment(rest, language).or_else(|| string(rest, language, before));
         let (start, end) = match token {
             Some(Token::Comment(length)) => (at, at + length),
             Some(Token::String { open, length, close }) => {
-                before = b'"';
+                before = Before { code: b'"', byte: b'"' };
                 (at + open, (at + length).saturating_sub(close))
             }
             None => {
+                before.byte = byte;
                 if !byte.is_ascii_whitespace() {
-                    before = byte;
+                    before.code = byte;
                 }
                 at += 1;
                 continue;
@@ -34,6 +34,14 @@ pub(super) fn mask(text: &str, language: Language) -> Vec<u8> {
         };
     }
     masked
+}
+
+/// What stands before a token.
+#[derive(Clone, Copy)]
+struct Before {
+    /// The last byte of code that is no space, to tell a regular expression from a division.
+    code: u8,
+    byte: u8,
 }
 
 #[derive(Clone, Copy)]
@@ -80,26 +88,23 @@ fn comment(rest: &[u8], language: Language) -> Option<Token> {
     Some(Token::Comment(rest.len()))
 }
 
-fn string(rest: &[u8], language: Language, before: u8) -> Option<Token> {
+fn string(rest: &[u8], language: Language, before: Before) -> Option<Token> {
     use Language::{Go, Java, JavaScript, Python, Rust};
     let first = *rest.first()?;
     match (language, first) {
         (Python, b'"' | b'\'') | (Java, b'"') if is_triple(rest, first) => {
             Some(quoted(rest, 3, first, Lines::Many))
         }
-        (Rust, b'r') if !is_word(before) => raw(rest),
-        (Rust, b'"') => Some(quoted(rest, 1, first, Lines::Many)),
+        (Rust, b'r') if !is_word(before.byte) || b"bc".contains(&before.byte) => raw(rest),
+        (Rust, b'"') | (JavaScript, b'`') => Some(quoted(rest, 1, first, Lines::Many)),
         (Rust, b'\'') => character(rest),
-        (JavaScript, b'`') => Some(quoted(rest, 1, first, Lines::Many)),
         (Go, b'`') => {
             let end =
                 rest.iter().skip(1).position(|byte| *byte == b'`').map_or(rest.len(), |at| at + 2);
             Some(Token::String { open: 1, length: end, close: usize::from(end < rest.len()) })
         }
-        (JavaScript, b'/') if b"(,=:[!&|?{};+\n>".contains(&before) => Some(pattern(rest)),
-        (JavaScript | Python, b'"' | b'\'') | (Go | Java, b'"' | b'\'') => {
-            Some(quoted(rest, 1, first, Lines::One))
-        }
+        (JavaScript, b'/') if b"(,=:[!&|?{};+\n>".contains(&before.code) => Some(pattern(rest)),
+        (JavaScript | Python | Go | Java, b'"' | b'\'') => Some(quoted(rest, 1, first, Lines::One)),
         (Rust | Go | JavaScript | Python | Java, _) => None,
     }
 }
@@ -169,23 +174,20 @@ fn character(rest: &[u8]) -> Option<Token> {
     is_one.then_some(Token::String { open: 1, length: end, close: 1 })
 }
 
-/// Longer expressions are not looked for: a line of many slashes would be read again for each of them.
+/// No expression is longer.
 const PATTERN_BYTES: usize = 500;
 
-/// `/…/`, on one line.
+/// `/…/`, on one line. A slash in a class, as in `/[/]/`, ends it too early. That is rare, and to look for the end of the class would mean
+/// to read a line of slashes again for each of them.
 fn pattern(rest: &[u8]) -> Token {
     let mut at = 1;
-    let mut in_class = false;
     while let Some(&byte) = rest.get(at).filter(|_| at < PATTERN_BYTES) {
         match byte {
             b'\n' => break,
-            b'\\' => at += 1,
-            b'[' => in_class = true,
-            b']' => in_class = false,
-            b'/' if !in_class => return Token::String { open: 1, length: at + 1, close: 1 },
-            _ => {}
+            b'\\' => at += 2,
+            b'/' => return Token::String { open: 1, length: at + 1, close: 1 },
+            _ => at += 1,
         }
-        at += 1;
     }
     // A division after all.
     Token::String { open: 1, length: 1, close: 0 }

@@ -163,3 +163,6 @@ impl Found {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

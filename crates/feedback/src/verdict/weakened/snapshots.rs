@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Found, Weakened, Weakening, files::Change};
+use super::{super::table::counted, Found, Weakened, Weakening, files::Change};
 
 pub(super) fn compare(change: &Change<'_>, found: &mut Found) {
     let (Some(old), Some(new)) = (&change.old, &change.new) else { return };
@@ -22,7 +22,7 @@ pub(super) fn compare(change: &Change<'_>, found: &mut Found) {
     }
     // A file that only grew has the results of new tests.
     if lost > 0 {
-        let what = format!("{lost} lines that were expected are not expected any more");
+        let what = format!("{} of what was expected, not expected any more", counted(lost, "line"));
         found.add(Weakened::new(Weakening::SnapshotRewritten, new.path, None, &what));
     }
 }

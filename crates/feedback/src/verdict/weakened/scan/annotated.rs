@@ -2,19 +2,20 @@
 
 use std::ops::Range;
 
-use super::{super::languages::Language, Mark, Test, code::Code};
+use super::{super::languages::Language, Mark, TESTS_LIMIT, Test, code::Code};
 
 pub(super) fn tests(code: &mut Code<'_>, language: Language) -> Vec<Test> {
     let mut tests = Vec::new();
     let mut marks = Marks::default();
     let mut at = 0;
-    while let Some(next) = code.next_code(at) {
+    while let Some(next) = code.next_code(at).filter(|_| tests.len() < TESTS_LIMIT) {
         if let Some(annotation) = annotation(code, next, language) {
             marks.add(
                 &code.original(annotation.clone()).split_whitespace().collect::<String>(),
                 language,
             );
-            at = annotation.end;
+            // Past the bracket that ends it, in Rust.
+            at = annotation.end + usize::from(language == Language::Rust);
             continue;
         }
         let Some(word) = code.next_word(next, code.len()).filter(|word| word.start == next) else {
@@ -53,7 +54,7 @@ pub(super) fn tests(code: &mut Code<'_>, language: Language) -> Vec<Test> {
     tests
 }
 
-const SIGNATURE_BYTES: usize = 4_000;
+const SIGNATURE_BYTES: usize = 1_000;
 
 #[derive(Default)]
 struct Marks {
