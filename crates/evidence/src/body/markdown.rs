@@ -1,8 +1,10 @@
 //! Other people's words inside our Markdown, so that they stay words.
 //!
 //! Three ways to put a text: [`inline`] in a line of ours, [`quote`] as a paragraph that is marked as somebody else's, [`fenced`] as it is, letter by
-//! letter. None of them can hold what our block is known by. Forges look for mentions and issues in what was rendered, so a backslash does not keep `@name` from calling somebody; a break that
-//! takes no room (`&#8203;`) does, and can be seen by whoever reads the source.
+//! letter. None of them can hold what our block is known by.
+//!
+//! Forges look for mentions and issues in what was rendered, so a backslash does not keep `@name` from calling somebody; a break that takes no
+//! room (`&#8203;`) does, and can be seen by whoever reads the source.
 
 use super::block::unmarked;
 use crate::visible::{line, visible};

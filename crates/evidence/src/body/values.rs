@@ -136,7 +136,7 @@ pub(super) fn values(request: &PullRequest<'_>, room: Room) -> Values {
         checks_left_off: receipt.checks.len() - checks.len(),
         checks,
         review: review(receipt, words.findings, room),
-        risks: items(words.risks.iter().map(String::as_str), 0, room),
+        risks: items(words.risks.iter().map(String::as_str), room),
         refused_hosts: refused_hosts(receipt, room),
         flags: flags(receipt, room),
         egress: egress(receipt),
@@ -257,7 +257,7 @@ fn review(receipt: &Receipt, findings: &[String], room: Room) -> ReviewValues {
         fixed: review.fixed,
         open: review.open,
         dismissed: review.dismissed,
-        findings: items(findings.iter().map(String::as_str), 0, room),
+        findings: items(findings.iter().map(String::as_str), room),
     }
 }
 
@@ -265,20 +265,19 @@ fn refused_hosts(receipt: &Receipt, room: Room) -> Items {
     let refused = receipt.egress.hosts.iter().filter(|host| host.refused > 0);
     let texts: Vec<String> =
         refused.map(|host| format!("{} (requests {})", host.host, grouped(host.refused))).collect();
-    // A long list was cut before it was signed; whether those had refusals is in the sums.
-    items(texts.iter().map(String::as_str), 0, room)
+    items(texts.iter().map(String::as_str), room)
 }
 
 fn flags(receipt: &Receipt, room: Room) -> Items {
     let texts: Vec<String> =
         receipt.flags.iter().map(|flag| format!("{}: {}", flag.kind.name(), flag.path)).collect();
-    items(texts.iter().map(String::as_str), 0, room)
+    items(texts.iter().map(String::as_str), room)
 }
 
-fn items<'a>(texts: impl ExactSizeIterator<Item = &'a str>, unseen: u64, room: Room) -> Items {
+fn items<'a>(texts: impl ExactSizeIterator<Item = &'a str>, room: Room) -> Items {
     let most = room.of(ITEMS).max(3);
     let more = texts.len().saturating_sub(most);
-    let left_off = unseen.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
+    let left_off = u64::try_from(more).unwrap_or(u64::MAX);
     Items { texts: texts.take(most).map(|text| inline(text, ITEM)).collect(), left_off }
 }
 

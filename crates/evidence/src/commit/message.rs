@@ -101,7 +101,7 @@ impl fmt::Display for Message {
 /// The subject of a commit and the title of a pull request: one line of at most 72 letters. Never empty.
 pub fn title(text: &str) -> String {
     let first = text.lines().map(str::trim).find(|it| !it.is_empty()).unwrap_or_default();
-    // `git am` takes what stands in brackets away, an editor what follows `#`, and `fixup!` means something to a rebase.
+    // Marks of Markdown mean nothing here, and an editor of git takes a line away that begins with `#`.
     let first = first.trim_start_matches(['#', '*', '-', '>', ' ']).trim_start();
     let first = line(&harmless(first), 4 * SUBJECT_LIMIT);
     let first = first.trim_end_matches('.');

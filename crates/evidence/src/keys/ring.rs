@@ -5,7 +5,8 @@
 //!  <directory>/public/<keyid>.pem   every public key since the first start; whoever checks receipts is given these
 //! ```
 //!
-//! **Invariant:** a public key is on the disk before the key that belongs to it, so a crash never leaves a signature that nobody can check.
+//! **Invariant:** nobody gets a key to sign with before both of its halves are on the disk, so there is never a signature that nobody can check.
+//! The key itself is written first: a public half that is missing after a crash is made of it again.
 //! A key that is turned over ([`KeyRing::rotate`]) signs nothing more, and its public half stays. Whoever no longer believes one, because
 //! it was stolen, takes its file away.
 
@@ -113,16 +114,16 @@ impl KeyRing {
 /// Puts both halves on the disk, where they are not there yet.
 fn keep(directory: &Path, signing: &SigningKey) -> Result<(), KeyRingError> {
     let public = signing.public();
-    let path = directory.join(PUBLIC).join(format!("{}.pem", public.id()));
-    if !path.exists() {
-        write(&path, public.to_pem().as_bytes(), 0o644)?;
-    }
     let path = directory.join(SIGNING);
     let is_there = read_signing(&path)?.is_some_and(|kept| kept.public() == public);
-    if is_there {
+    if !is_there {
+        write(&path, signing.to_pem().as_bytes(), 0o600)?;
+    }
+    let path = directory.join(PUBLIC).join(format!("{}.pem", public.id()));
+    if path.exists() {
         return Ok(());
     }
-    write(&path, signing.to_pem().as_bytes(), 0o600)
+    write(&path, public.to_pem().as_bytes(), 0o644)
 }
 
 fn read_signing(path: &Path) -> Result<Option<SigningKey>, KeyRingError> {

@@ -102,6 +102,7 @@ impl Statement {
         if let Some(fault) = self.receipt.fault() {
             return Err(StatementError::Fault(fault));
         }
+        self.check_subject()?;
         let shape = Shape {
             kind: STATEMENT_TYPE.to_owned(),
             subject: subject(&self.commit, &self.tree),
@@ -136,7 +137,18 @@ impl Statement {
         if let Some(fault) = receipt.fault() {
             return Err(StatementError::Fault(fault));
         }
-        Ok(Self { commit, tree, receipt })
+        let statement = Self { commit, tree, receipt };
+        statement.check_subject()?;
+        Ok(statement)
+    }
+
+    /// One repository has hashes of one kind.
+    fn check_subject(&self) -> Result<(), StatementError> {
+        let lengths = [&self.commit, &self.tree.0, &self.receipt.base].map(|it| it.as_str().len());
+        if lengths.iter().any(|length| Some(length) != lengths.first()) {
+            return Err(StatementError::OtherSubject);
+        }
+        Ok(())
     }
 
     /// Tells a newer format from nonsense before the rest is read.

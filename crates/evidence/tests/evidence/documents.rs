@@ -2,6 +2,12 @@
 
 use std::fmt::Write as _;
 
+use evidence::{
+    body::BLOCK_LIMIT,
+    commit::NOTE_LIMIT,
+    envelope::{ENVELOPE_LIMIT, SIGNATURES_LIMIT},
+    receipt::{LIST_LIMIT, NUMBER_LIMIT, PAYLOAD_LIMIT, TEXT_LIMIT},
+};
 use serde_json::{Value, json};
 
 use crate::stories;
@@ -76,6 +82,33 @@ fn the_page_has_a_row_for_every_field_and_no_other() {
     assert!(PAGE.contains(&rows), "put this table into docs/reference/receipt.md:\n{rows}");
     let shown = PAGE.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(shown, rows.lines().count(), "a row that is no field");
+}
+
+#[test]
+fn the_page_tells_the_limits() {
+    let grouped = |number: usize| {
+        let digits = number.to_string().into_bytes();
+        let groups: Vec<String> = digits
+            .rchunks(3)
+            .rev()
+            .map(|group| String::from_utf8(group.to_vec()).unwrap())
+            .collect();
+        groups.join(",")
+    };
+    let number = usize::try_from(NUMBER_LIMIT).unwrap();
+    for (limit, unit) in [
+        (ENVELOPE_LIMIT, " bytes"),
+        (PAYLOAD_LIMIT, "."),
+        (number, "."),
+        (TEXT_LIMIT, " bytes"),
+        (LIST_LIMIT, " items"),
+        (SIGNATURES_LIMIT, " signatures"),
+        (BLOCK_LIMIT, " bytes, on a line"),
+        (NOTE_LIMIT, " bytes. It leads"),
+    ] {
+        let told = format!(" {}{unit}", grouped(limit));
+        assert!(PAGE.contains(&told), "{told}");
+    }
 }
 
 /// A row for each field that holds a value.

@@ -87,8 +87,9 @@ fn a_lost_key_is_told_and_not_replaced() {
     assert!(!place.path().join("signing.key").exists());
 }
 
+/// As after a crash between the two.
 #[test]
-fn a_lost_public_half_is_written_again() {
+fn a_missing_public_half_is_written_again() {
     let place = tempfile::tempdir().unwrap();
     let id = KeyRing::open(place.path(), seed(1)).unwrap().signing().public().id();
     let public = place.path().join(format!("public/{id}.pem"));

@@ -81,6 +81,10 @@ fn a_text_is_never_longer_than_a_forge_takes() {
     story.statement.receipt.checks = vec![check; 500];
     let flag = story.statement.receipt.flags[0].clone();
     story.statement.receipt.flags = vec![flag; 500];
+    let approval = &mut story.statement.receipt.approval;
+    let paths = (0..20).map(|at| format!("{at}{}", "_".repeat(100)));
+    approval.amendments[0].conditions.paths = Some(paths.collect());
+    approval.amendments = vec![approval.amendments[0].clone(); 100];
     let text = text(&story);
     assert!(text.len() <= LIMIT, "{}", text.len());
     assert!(text.len() > LIMIT / 4, "not more is left off than must be: {}", text.len());

@@ -49,6 +49,13 @@ fn the_same_facts_are_the_same_bytes() {
     insta::assert_snapshot!(one.digest().unwrap());
 }
 
+/// Made once from these facts with `openssl pkeyutl -sign`, so that we and the rest of the world mean the same by a signature.
+#[test]
+fn a_receipt_that_openssl_signed_is_the_one_that_we_sign() {
+    let seed = include_bytes!("../../../../fuzz/seeds/receipt/envelope");
+    assert_eq!(seed.strip_prefix(b"E"), stories::happy().envelope().to_bytes().ok().as_deref());
+}
+
 #[test]
 fn what_nobody_brought_is_unknown_and_never_holds() {
     let bytes = stories::happy().envelope().to_bytes().unwrap();
@@ -204,4 +211,6 @@ fn a_newer_format_is_told_from_nonsense() {
     assert_eq!(told("\"name\":\"tree\"", "\"name\":\"trunk\""), StatementError::OtherSubject);
     let tree = format!(",{{\"name\":\"tree\",\"digest\":{{\"gitTree\":\"{}\"}}}}", "2e".repeat(20));
     assert_eq!(told(&tree, ""), StatementError::OtherSubject);
+    let longer = told(&"2e".repeat(20), &"2e".repeat(32));
+    assert_eq!(longer, StatementError::OtherSubject, "hashes of two kinds");
 }
