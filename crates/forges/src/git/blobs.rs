@@ -77,7 +77,7 @@ impl Blobs {
         let mut content = Vec::new();
         let read = (&mut self.answer).take(size).read_to_end(&mut content).await?;
         let is_whole = read as u64 == size && self.answer.read_u8().await? == b'\n';
-        if is_whole { Ok(content) } else { Err(GitError::Strange { doing: "read contents" }) }
+        if is_whole { Ok(content) } else { Err(GitError::Killed) }
     }
 
     async fn file_of(
@@ -117,8 +117,8 @@ impl Blobs {
         let mut line = Vec::new();
         (&mut self.answer).take(LONGEST_HEADING).read_until(b'\n', &mut line).await?;
         let line = String::from_utf8_lossy(&line);
-        let strange = || GitError::Strange { doing: "read contents" };
-        Ok(line.strip_suffix('\n').ok_or_else(strange)?.to_owned())
+        // It ends only when it is killed.
+        Ok(line.strip_suffix('\n').ok_or(GitError::Killed)?.to_owned())
     }
 }
 

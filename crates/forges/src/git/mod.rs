@@ -19,7 +19,7 @@ use tokio::process::Command;
 pub(crate) use blobs::Blobs;
 pub(crate) use remote::{Far, PushError, RefName, Update};
 pub use remote::{Remote, Transport};
-pub(crate) use run::{Allowance, GitError, Running, Succeeded, run};
+pub(crate) use run::{Allowance, GitError, Ran, Running, Succeeded, run};
 
 use crate::inspection::ObjectName;
 

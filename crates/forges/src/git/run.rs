@@ -30,6 +30,9 @@ pub(crate) enum GitError {
     Failed { doing: &'static str, reason: String },
     #[error("git took too long")]
     OutOfTime,
+    /// By the system, for a limit, or by somebody. It says nothing about what was asked.
+    #[error("git was killed")]
+    Killed,
     #[error("git said more than {limit} bytes")]
     TooMuch { limit: u64 },
     #[error("git said something unexpected when asked to {doing}")]
@@ -124,7 +127,11 @@ impl Running {
         let (output, complaints) = (self.output.take(), self.child.stderr.take());
         let (output, complaint, status) =
             tokio::join!(all(output, output_limit), last_lines(complaints), self.child.wait());
-        let succeeded = if status?.success() { Succeeded::Yes } else { Succeeded::No };
+        let succeeded = match status?.code() {
+            Some(0) => Succeeded::Yes,
+            Some(_) => Succeeded::No,
+            None => return Err(GitError::Killed),
+        };
         Ok(Ran { succeeded, output: output?, complaint })
     }
 }

@@ -10,7 +10,7 @@ use contracts::forge::{Delivery, PullError, PullRequest, PullState};
 use domain::code::{CommitId, PullRequestNumber};
 
 use super::{
-    ledger::{ATTEMPTS, Entry, Ledger, PULLS, crowded, far_trouble, git_trouble},
+    ledger::{ATTEMPTS, Entry, Ledger, PULLS, Records, crowded, far_trouble, git_trouble},
     record::Record,
 };
 use crate::{
@@ -27,12 +27,9 @@ impl<H: House> Ledger<'_, H> {
             return Err(PullError::Refused { reason });
         }
         for _ in 0..ATTEMPTS {
-            match self.deliver_once(delivery).await? {
-                Some(number) => {
-                    let address = self.house.address(self.repository, number);
-                    return Ok(PullRequest { number, address });
-                }
-                None => {}
+            if let Some(number) = self.deliver_once(delivery).await? {
+                let address = self.house.address(self.repository, number);
+                return Ok(PullRequest { number, address });
             }
         }
         Err(crowded())
@@ -44,12 +41,9 @@ impl<H: House> Ledger<'_, H> {
         delivery: &Delivery,
     ) -> Result<Option<PullRequestNumber>, PullError> {
         let branch = RefName::branch(&delivery.branch);
-        let far = self.look(&[branch.as_str(), PULLS]).await?;
+        let (far, records) = self.records(&[branch.as_str(), PULLS]).await?;
         let base = base_of(&far, &branch, delivery)?;
-        let (open, free) = match self.of_branch(&far, delivery).await {
-            Err(PullError::Busy { .. }) => return Ok(None),
-            found => found?,
-        };
+        let (open, free) = of_branch(records, delivery)?;
         if let Some(Entry { record, .. }) = &open
             && let Some(how) = record.is_ended()
         {
@@ -87,32 +81,6 @@ impl<H: House> Ledger<'_, H> {
         }
     }
 
-    /// The branch's pull request, if it has one, and the first number that is free. A record that cannot be read is nobody's, but
-    /// its number is taken.
-    async fn of_branch(
-        &self,
-        far: &Far,
-        delivery: &Delivery,
-    ) -> Result<(Option<Entry>, PullRequestNumber), PullError> {
-        let all = self.read(far).await?;
-        let highest = all.keys().next_back().map_or(0, |number| number.0);
-        let free = highest
-            .checked_add(1)
-            .map(PullRequestNumber)
-            .ok_or_else(|| PullError::Rejected { reason: "there is no number left".to_owned() })?;
-        let mut mine = None;
-        for entry in all.into_values() {
-            match entry {
-                Ok(entry) if entry.record.branch == delivery.branch && mine.is_none() => {
-                    mine = Some(entry);
-                }
-                Err(error @ PullError::Busy { .. }) => return Err(error),
-                Ok(_) | Err(_) => {}
-            }
-        }
-        Ok((mine, free))
-    }
-
     /// Nothing of somebody else's would be lost: the branch is new, or where we left it, or behind the new commit.
     async fn check_branch(
         &self,
@@ -135,6 +103,19 @@ impl<H: House> Ledger<'_, H> {
         }
         Err(PullError::Moved { branch: branch(), theirs: tip.clone(), ours: last.cloned() })
     }
+}
+
+/// The branch's pull request, if it has one, and the first number that is free. A record that cannot be read is nobody's, but its
+/// number is taken.
+fn of_branch(
+    records: Records,
+    delivery: &Delivery,
+) -> Result<(Option<Entry>, PullRequestNumber), PullError> {
+    let highest = records.keys().next_back().map_or(0, |number| number.0);
+    let none_left = || PullError::Rejected { reason: "there is no number left".to_owned() };
+    let free = highest.checked_add(1).map(PullRequestNumber).ok_or_else(none_left)?;
+    let mut readable = records.into_values().filter_map(Result::ok);
+    Ok((readable.find(|entry| entry.record.branch == delivery.branch), free))
 }
 
 fn base_of(far: &Far, branch: &RefName, delivery: &Delivery) -> Result<String, PullError> {

@@ -19,20 +19,14 @@ const LARGEST: u64 = 8 << 20;
 impl<H: House> Ledger<'_, H> {
     /// From where it left its base to what its branch is at; after the end, to what was delivered last.
     pub(super) async fn diff(&self, number: PullRequestNumber) -> Result<Diff, PullError> {
-        let name = RefName::pull(number);
-        let far = self.look(&[name.as_str()]).await?;
-        let Entry { record, .. } = self.entry(&far, number).await?;
-        let branch = RefName::branch(&record.branch);
-        let base = RefName::base(&record.base);
+        let (_, Entry { record, .. }) = self.record(number, &[]).await?;
+        let (branch, base) = (RefName::branch(&record.branch), RefName::base(&record.base));
         let names: Vec<&str> =
             [Some(&branch), base.as_ref()].into_iter().flatten().map(RefName::as_str).collect();
         let far = self.look(&names).await?;
-        let there: Vec<&RefName> = [Some(&branch), base.as_ref()]
-            .into_iter()
-            .flatten()
-            .filter(|name| far.at(name).is_some())
-            .collect();
-        self.bring(&there.iter().map(|name| name.as_str()).collect::<Vec<_>>()).await?;
+        let there = [Some(&branch), base.as_ref()].into_iter().flatten();
+        let there = there.filter(|name| far.at(name).is_some()).map(RefName::as_str);
+        self.bring(&there.collect::<Vec<_>>()).await?;
         let head = match record.is_ended() {
             Some(_) => &record.delivered,
             None => far.at(&branch).unwrap_or(&record.delivered),

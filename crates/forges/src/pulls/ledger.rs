@@ -36,6 +36,9 @@ pub(super) struct Entry {
     pub(super) at: CommitId,
 }
 
+/// All that are there, by number; those that somebody spoiled as well.
+pub(super) type Records = BTreeMap<PullRequestNumber, Result<Entry, PullError>>;
+
 /// What an edit made of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edit {
@@ -70,26 +73,64 @@ impl<'h, H: House> Ledger<'h, H> {
         self.house.git().push(&self.mirror.path, &self.mirror.remote, updates).await
     }
 
-    /// The records that are there, each read or found unreadable.
-    pub(super) async fn read(
+    /// The refs of these patterns, with the records among them, each read or found unreadable. All are of one moment: when one
+    /// goes on while it is brought here, we look again.
+    pub(super) async fn records(&self, patterns: &[&str]) -> Result<(Far, Records), PullError> {
+        for _ in 0..ATTEMPTS {
+            let far = self.look(patterns).await?;
+            if let Some(records) = self.read(&far).await? {
+                return Ok((far, records));
+            }
+        }
+        Err(crowded())
+    }
+
+    /// One of them.
+    pub(super) async fn record(
         &self,
-        far: &Far,
-    ) -> Result<BTreeMap<PullRequestNumber, Result<Entry, PullError>>, PullError> {
+        number: PullRequestNumber,
+        patterns: &[&str],
+    ) -> Result<(Far, Entry), PullError> {
+        let name = RefName::pull(number);
+        let all: Vec<&str> = patterns.iter().copied().chain([name.as_str()]).collect();
+        let (far, mut records) = self.records(&all).await?;
+        let missing = || PullError::NoPull { repository: self.repository.clone(), number };
+        let entry = records.remove(&number).ok_or_else(missing)??;
+        Ok((far, entry))
+    }
+
+    /// Nothing when one of them is not here any more.
+    async fn read(&self, far: &Far) -> Result<Option<Records>, PullError> {
         let pulls = far.pulls();
         if pulls.is_empty() {
-            return Ok(BTreeMap::new());
+            return Ok(Some(Records::new()));
         }
         let mut read = self.read_here(&pulls).await?;
         if read.values().any(Option::is_none) {
             self.bring(&[PULLS]).await?;
             read = self.read_here(&pulls).await?;
         }
-        let told = |(number, entry): (PullRequestNumber, Option<_>)| {
-            // It went on between looking and bringing. Whoever asked looks again.
-            let gone = || Err(PullError::Busy { reason: "the record is being changed".to_owned() });
-            (number, entry.unwrap_or_else(gone))
-        };
-        Ok(read.into_iter().map(told).collect())
+        let mut records = Records::new();
+        for (number, entry) in read {
+            let at = pulls.get(&number).map_or("", |at| at.as_str());
+            let entry = match entry {
+                Some(entry) => entry,
+                // What is here and holds no record was written by somebody else.
+                None if self
+                    .house
+                    .git()
+                    .has(&self.mirror.path, at)
+                    .await
+                    .map_err(git_trouble)? =>
+                {
+                    let reason = "it has no `pull.json`".to_owned();
+                    Err(PullError::Unreadable { number, reason })
+                }
+                None => return Ok(None),
+            };
+            records.insert(number, entry);
+        }
+        Ok(Some(records))
     }
 
     async fn read_here(
@@ -102,16 +143,6 @@ impl<'h, H: House> Ledger<'h, H> {
             read.insert(*number, read_one(&mut blobs, *number, at).await?);
         }
         Ok(read)
-    }
-
-    pub(super) async fn entry(
-        &self,
-        far: &Far,
-        number: PullRequestNumber,
-    ) -> Result<Entry, PullError> {
-        let repository = self.repository.clone();
-        let missing = || PullError::NoPull { repository, number };
-        self.read(far).await?.remove(&number).ok_or_else(missing)?
     }
 
     /// Writes the commit that holds a record, after the one before it. Nobody sees it until its ref is pushed.
@@ -146,11 +177,7 @@ impl<'h, H: House> Ledger<'h, H> {
     ) -> Result<(), PullError> {
         let name = RefName::pull(number);
         for _ in 0..ATTEMPTS {
-            let far = self.look(&[name.as_str()]).await?;
-            let Entry { mut record, at } = match self.entry(&far, number).await {
-                Err(PullError::Busy { .. }) => continue,
-                entry => entry?,
-            };
+            let (_, Entry { mut record, at }) = self.record(number, &[]).await?;
             if edit(&mut record)? == Edit::Same {
                 return Ok(());
             }
@@ -179,7 +206,9 @@ async fn read_one(
         Err(error @ (GitError::Strange { .. } | GitError::Failed { .. })) => {
             return Ok(unreadable(error.to_string()));
         }
-        Err(error @ (GitError::Io(_) | GitError::OutOfTime)) => return Err(git_trouble(error)),
+        Err(error @ (GitError::Io(_) | GitError::OutOfTime | GitError::Killed)) => {
+            return Err(git_trouble(error));
+        }
     };
     Ok(match Record::read(&content) {
         Ok(record) if record.number == number => Some(Ok(Entry { record, at: at.clone() })),

@@ -36,11 +36,7 @@ impl<H: House> Ledger<'_, H> {
         merge: &Merge,
     ) -> Result<Option<CommitId>, PullError> {
         let name = RefName::pull(number);
-        let far = self.look(&[name.as_str()]).await?;
-        let Entry { mut record, at } = match self.entry(&far, number).await {
-            Err(PullError::Busy { .. }) => return Ok(None),
-            entry => entry?,
-        };
+        let (_, Entry { mut record, at }) = self.record(number, &[]).await?;
         match &record.state {
             PullState::Merged { commit, .. } => return Ok(Some(commit.clone())),
             PullState::Closed { .. } => return Err(PullError::Ended { number, how: "closed" }),

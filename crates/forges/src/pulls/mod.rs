@@ -65,17 +65,15 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
     ) -> Result<Pull, PullError> {
         let ledger = Ledger::open(&self.house, repository)?;
-        let far = ledger.look(&[RefName::pull(number).as_str(), BRANCHES]).await?;
-        let Entry { record, .. } = ledger.entry(&far, number).await?;
+        let (far, Entry { record, .. }) = ledger.record(number, &[BRANCHES]).await?;
         Ok(self.seen(repository, &far, record))
     }
 
     async fn pulls(&self, repository: &RepositoryName) -> Result<Vec<Pull>, PullError> {
         let ledger = Ledger::open(&self.house, repository)?;
-        let far = ledger.look(&[PULLS, BRANCHES]).await?;
-        let entries = ledger.read(&far).await?;
+        let (far, records) = ledger.records(&[PULLS, BRANCHES]).await?;
         // One that somebody spoiled does not hide the others.
-        let readable = entries.into_values().rev().filter_map(Result::ok);
+        let readable = records.into_values().rev().filter_map(Result::ok);
         Ok(readable.map(|entry| self.seen(repository, &far, entry.record)).collect())
     }
 

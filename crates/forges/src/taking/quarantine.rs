@@ -17,7 +17,7 @@ use super::{
     heading::{Heading, HeadingError, HeadingReader},
 };
 use crate::{
-    git::{Allowance, Git, GitError, Running, Succeeded, run},
+    git::{Allowance, Git, GitError, Ran, Running, Succeeded, run},
     inspection::{Limits, ObjectName, Touched, read_touched},
     shown,
 };
@@ -37,8 +37,8 @@ const NAMES: u64 = 256 << 20;
 
 /// Left to our own inspection, which says it better; everything else that git's own finds is final. Only names that every git of
 /// the last years knows: one that it does not know would end it.
-const STRICT: &str =
-    "--strict=hasDot=ignore,hasDotdot=ignore,hasDotgit=ignore,gitmodulesSymlink=ignore";
+const STRICT: &str = "--strict=hasDot=ignore,hasDotdot=ignore,hasDotgit=ignore,gitmodulesSymlink=ignore,\
+                      badFilemode=error";
 
 impl Quarantine {
     pub(super) async fn open(
@@ -108,10 +108,13 @@ impl Quarantine {
         }
         let complaint = shown::line(complaint.trim_ascii(), 600);
         let Some((heading, running)) = indexing else { return Ok((None, complaint)) };
-        let ran = running.end(1 << 20).await?;
-        match ran.succeeded {
-            Succeeded::Yes => Ok((Some(heading), complaint)),
-            Succeeded::No => Err(TakeError::Objects { reason: ran.complaint }),
+        match running.end(1 << 20).await {
+            Ok(Ran { succeeded: Succeeded::Yes, .. }) => Ok((Some(heading), complaint)),
+            Ok(ran) => Err(TakeError::Objects { reason: ran.complaint }),
+            Err(GitError::Killed) => {
+                Err(TakeError::Objects { reason: "git was killed at its limits".to_owned() })
+            }
+            Err(error) => Err(error.into()),
         }
     }
 

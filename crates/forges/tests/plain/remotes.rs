@@ -1,1 +1,254 @@
-//! To come.
+//! Remotes of every kind that needs no account: a path, `file://`, and git over HTTP; and one that means harm.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    os::unix::fs::{PermissionsExt as _, chown},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use contracts::forge::{
+    Author, Comment, ForgeError, Forges as _, Merge, PullRequests as _, PullState,
+};
+use domain::{code::PullRequestNumber, time::Timestamp};
+use forges::{PlainGit, Transport};
+
+use crate::{
+    delivering::commit,
+    stage::{Host, Stage, delivery, key, repository},
+};
+
+const ONE: PullRequestNumber = PullRequestNumber(1);
+
+/// Everything that a pull request can go through.
+async fn whole_life(stage: &Stage, forge: &PlainGit<Host>) {
+    assert_eq!(forge.head(&repository()).await.unwrap(), stage.base);
+    let head = commit(stage, forge, 1).await;
+    forge.deliver(key(2), &delivery(&head)).await.unwrap();
+    let comment = Comment {
+        name: "1".to_owned(),
+        author: Author::Platform,
+        at: Timestamp::from_millis(1),
+        text: "hello".to_owned(),
+        place: None,
+    };
+    forge.comment(&repository(), ONE, &comment).await.unwrap();
+    forge.put_note(&repository(), &head, b"why").await.unwrap();
+    let merge = Merge { head: head.clone(), by: Author::Platform };
+    forge.merge(&repository(), ONE, &merge).await.unwrap();
+    let pull = forge.pull(&repository(), ONE).await.unwrap();
+    assert!(matches!(pull.state, PullState::Merged { .. }));
+    assert_eq!(forge.head(&repository()).await.unwrap(), head);
+    assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(head.as_str()));
+}
+
+#[tokio::test]
+async fn a_path_is_a_remote() {
+    let stage = Stage::new();
+    whole_life(&stage, &stage.forge()).await;
+}
+
+#[tokio::test]
+async fn a_file_address_is_a_remote() {
+    let stage = Stage::new();
+    let remote = stage.path("remote.git");
+    let address = format!("file://{}", remote.display());
+    let forge = stage.forge_at("host", Path::new("git"), &address, Transport::Directory(remote));
+    whole_life(&stage, &forge).await;
+}
+
+#[tokio::test]
+async fn git_over_http_is_a_remote() {
+    let stage = Stage::new();
+    stage.git("remote.git", &["config", "http.receivepack", "true"]);
+    let address = serve(stage.path(""));
+    let address = format!("http://{address}/remote.git");
+    let forge = stage.forge_at("host", Path::new("git"), &address, Transport::Http);
+    whole_life(&stage, &forge).await;
+}
+
+#[tokio::test]
+async fn a_remote_that_is_away_is_busy_and_one_that_forbids_says_no() {
+    let stage = Stage::new();
+    let forge = stage.forge();
+    let head = commit(&stage, &forge, 1).await;
+    stage.git("remote.git", &["config", "receive.denyNonFastForwards", "true"]);
+    let remote = stage.path("remote.git");
+    fs::rename(&remote, stage.path("away")).unwrap();
+    let error = forge.deliver(key(2), &delivery(&head)).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Busy { .. }), "{error}");
+    fs::rename(stage.path("away"), &remote).unwrap();
+
+    // A server over HTTP that does not take pushes.
+    stage.git("remote.git", &["config", "http.receivepack", "false"]);
+    let address = format!("http://{}/remote.git", serve(stage.path("")));
+    let forge = stage.forge_at("http", Path::new("git"), &address, Transport::Http);
+    let head = commit(&stage, &forge, 1).await;
+    forge.deliver(key(2), &delivery(&head)).await.unwrap_err();
+    assert_eq!(stage.far("refs/lamp/pulls/1"), None);
+}
+
+#[tokio::test]
+async fn nothing_of_a_hostile_remote_runs() {
+    let stage = Stage::new();
+    let (ran, script) = (stage.path("ran"), stage.path("script"));
+    fs::write(&script, format!("#!/bin/sh\ntouch {}\ncat >/dev/null\n", ran.display())).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = script.display().to_string();
+    let remote = stage.path("remote.git");
+    fs::create_dir_all(remote.join("hooks")).unwrap();
+    for hook in [
+        "pre-receive",
+        "update",
+        "post-receive",
+        "post-update",
+        "reference-transaction",
+        "proc-receive",
+        "push-to-checkout",
+    ] {
+        fs::copy(&script, remote.join("hooks").join(hook)).unwrap();
+    }
+    for setting in [
+        "core.fsmonitor",
+        "core.alternateRefsCommand",
+        "uploadpack.packObjectsHook",
+        "core.sshCommand",
+        "credential.helper",
+        "gc.recentObjectsHook",
+    ] {
+        stage.git("remote.git", &["config", setting, &run]);
+    }
+    whole_life(&stage, &stage.forge()).await;
+    assert!(!ran.exists(), "a program of the remote ran");
+    // The trap works.
+    let mut push = crate::stage::person(&stage.path("work"));
+    let remote = remote.display().to_string();
+    let _ = push.args(["push", "--quiet", &remote, "HEAD:refs/heads/x"]).output();
+    assert!(ran.exists());
+}
+
+/// What a push writes into somebody's directory belongs to them, and is written with their rights.
+#[tokio::test]
+async fn a_remote_of_somebody_else_is_written_as_them() {
+    let stage = Stage::new();
+    if !rustix::process::geteuid().is_root() {
+        // Without root everything belongs to whoever runs this: then there is nobody else to be.
+        whole_life(&stage, &stage.forge()).await;
+        return;
+    }
+    let nobody = 65_534;
+    let forge = stage.forge();
+    // They have to be able to get there.
+    fs::set_permissions(stage.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let remote = stage.path("remote.git");
+    for path in below(&remote) {
+        chown(&path, Some(nobody), Some(nobody)).unwrap();
+    }
+    let head = commit(&stage, &forge, 1).await;
+    forge.deliver(key(2), &delivery(&head)).await.unwrap();
+    let strangers: Vec<PathBuf> = below(&remote)
+        .into_iter()
+        .filter(|path| std::os::unix::fs::MetadataExt::uid(&fs::metadata(path).unwrap()) != nobody)
+        .collect();
+    assert_eq!(strangers, Vec::<PathBuf>::new());
+}
+
+fn below(path: &Path) -> Vec<PathBuf> {
+    let mut all = vec![path.to_owned()];
+    if path.is_dir() {
+        all.extend(fs::read_dir(path).unwrap().flat_map(|entry| below(&entry.unwrap().path())));
+    }
+    all
+}
+
+/// Git's own HTTP backend behind a door of a few lines, until the test ends.
+fn serve(root: PathBuf) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let root = root.clone();
+            std::thread::spawn(move || answer(&stream.unwrap(), &root));
+        }
+    });
+    address
+}
+
+fn answer(stream: &TcpStream, root: &Path) {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    let mut words = line.split_whitespace();
+    let (Some(method), Some(target)) = (words.next(), words.next()) else { return };
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (mut length, mut chunked) = (0, false);
+    let mut backend = Command::new("git");
+    backend.arg("http-backend");
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).unwrap();
+        let Some((name, value)) = header.trim().split_once(": ") else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().unwrap(),
+            "transfer-encoding" => chunked = true,
+            "content-type" => drop(backend.env("CONTENT_TYPE", value)),
+            "content-encoding" => drop(backend.env("HTTP_CONTENT_ENCODING", value)),
+            "git-protocol" => drop(backend.env("GIT_PROTOCOL", value)),
+            _ => {}
+        }
+    }
+    let body = if chunked { unchunked(&mut reader) } else { exactly(&mut reader, length) };
+    let mut child = backend
+        .env("GIT_PROJECT_ROOT", root)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("REQUEST_METHOD", method)
+        .env("PATH_INFO", path)
+        .env("QUERY_STRING", query)
+        .env("CONTENT_LENGTH", body.len().to_string())
+        .env("REMOTE_ADDR", "127.0.0.1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut sink = child.stdin.take().unwrap();
+    std::thread::spawn(move || {
+        let _ = sink.write_all(&body);
+    });
+    let said = child.wait_with_output().unwrap().stdout;
+    let end = said.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+    let head = String::from_utf8(said[..end].to_vec()).unwrap();
+    let status = head.lines().find_map(|line| line.strip_prefix("Status: ")).unwrap_or("200 OK");
+    let body = &said[end + 4..];
+    let answer = format!(
+        "HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    let mut stream = stream;
+    let _ = stream.write_all(answer.as_bytes());
+    let _ = stream.write_all(body);
+}
+
+fn exactly(reader: &mut BufReader<&TcpStream>, length: usize) -> Vec<u8> {
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    body
+}
+
+fn unchunked(reader: &mut BufReader<&TcpStream>) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let length = usize::from_str_radix(line.trim(), 16).unwrap();
+        body.extend(exactly(reader, length));
+        reader.read_line(&mut line).unwrap();
+        if length == 0 {
+            return body;
+        }
+    }
+}

@@ -45,6 +45,18 @@ impl Stage {
         Self { directory, base }
     }
 
+    /// Another one like it, as it was at the beginning, for less than it takes to make one.
+    pub(crate) fn like(first: &Self) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let copied = Command::new("cp")
+            .args(["-a", "work", "remote.git"])
+            .arg(directory.path())
+            .current_dir(first.directory.path())
+            .status();
+        assert!(copied.unwrap().success());
+        Self { directory, base: first.base.clone() }
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
@@ -109,12 +121,11 @@ impl Stage {
                 fs::create_dir_all(root.join(directory)).unwrap();
             }
             git_in(&root, &["init", "--quiet", "--bare", "--template=", "mirror.git"]);
-            for (key, value) in [
-                ("remote.origin.url", address),
-                ("remote.origin.fetch", "+refs/heads/*:refs/heads/*"),
-            ] {
-                git_in(&mirror, &["config", "--add", key, value]);
-            }
+            let config = format!(
+                "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\
+                 [remote \"origin\"]\n\turl = {address}\n\tfetch = +refs/heads/*:refs/heads/*\n"
+            );
+            fs::write(mirror.join("config"), config).unwrap();
             git_in(&mirror, &["-c", "protocol.allow=always", "fetch", "--quiet", "origin"]);
         }
         let order = Order {
