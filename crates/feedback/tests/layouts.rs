@@ -1,6 +1,8 @@
 //! Detection on whole repositories, each written down as one text file: no Makefile or workflow of an example lies about as a real one,
 //! for tools (and for ourselves) to find.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, outside of any test function")]
+
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use feedback::checks::{Files, detect};
@@ -16,7 +18,7 @@ fn files(text: &str) -> Files {
             path = Some(head);
             continue;
         }
-        let bytes = files.get_mut(path.expect("a path comes first")).unwrap();
+        let bytes = files.get_mut(path.unwrap()).unwrap();
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
     }

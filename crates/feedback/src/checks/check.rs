@@ -18,8 +18,10 @@ pub enum Confidence {
     Guessed,
     /// Somebody wrote it down for people to run.
     Likely,
-    /// CI runs it as it stands, or it is declared.
+    /// CI runs it as it stands. Whether it can be run here is another question.
     Certain,
+    /// The people of the repository declared it, for us to run.
+    Declared,
 }
 
 /// A check as it will be run, in a clean sandbox, on one exact commit.
@@ -77,7 +79,7 @@ impl Check {
             .unwrap_or(Kind::Test);
         let why = Why { file, instead_of: Vec::new() };
         let directory = Directory::default();
-        Self { name, kind, command, directory, why, confidence: Confidence::Certain }
+        Self { name, kind, command, directory, why, confidence: Confidence::Declared }
     }
 }
 

@@ -83,9 +83,12 @@ pub(super) fn meaning(words: &[String]) -> Meaning {
     let program = program.strip_prefix("./").unwrap_or(program);
     let (directory, arguments) = without_directory(arguments);
     let arguments = arguments.as_slice();
-    if arguments.iter().any(|word| {
-        matches!(*word, "--fix" | "--write" | "--watch" | "-w" | "--help" | "--version")
-    }) {
+    // These change code, never end, or only talk.
+    let is_no_question =
+        |word: &str| matches!(word, "--fix" | "--write" | "--watch" | "--help" | "--version");
+    // For package managers this one names a workspace.
+    let writes = arguments.contains(&"-w") && !matches!(program, "npm" | "pnpm" | "yarn");
+    if writes || arguments.iter().any(|word| is_no_question(word)) {
         return Meaning::Unknown;
     }
     let judges =
@@ -125,7 +128,11 @@ fn tool(program: &str, arguments: &[&str]) -> Option<(Kind, Ecosystem)> {
         matches!(*word, "--check" | "-c" | "--list-different" | "--diff" | "--dry-run")
     });
     let found = match program {
-        "pytest" | "py.test" | "tox" | "nox" | "unittest" | "nose2" => (Kind::Test, Python),
+        "pytest" | "py.test" | "unittest" | "nose2" => (Kind::Test, Python),
+        // They run what their environment is named after, and tests where it has no telling name.
+        "tox" | "nox" => {
+            (plain_words(arguments).filter_map(names::kind_of).max().unwrap_or(Kind::Test), Python)
+        }
         "ruff" if first == "format" && checks => (Kind::Format, Python),
         "ruff" if first == "check" => (Kind::Lint, Python),
         "black" | "isort" if checks => (Kind::Format, Python),

@@ -112,6 +112,9 @@ fn commands_mean_what_they_do() {
         ("timeout", None),
         ("env", None),
         ("echo cargo test", None),
+        ("nox -s lint", judges(Kind::Lint, Python)),
+        ("tox -e py312", judges(Kind::Test, Python)),
+        ("prettier -w .", None),
     ] {
         let words = shell::commands(line).unwrap();
         let Meaning::Judges { kind, ecosystem, .. } = meaning(&words[0]) else {
@@ -136,6 +139,7 @@ fn commands_mean_what_they_do() {
         runs("pnpm --dir=web run test"),
         Some((Runner::Package, "test".to_owned(), Some("web".to_owned())))
     );
+    assert_eq!(runs("npm run test -w web"), Some((Runner::Package, "test".to_owned(), None)));
     assert_eq!(runs("npm install"), None);
     assert_eq!(runs("make"), None);
 }
@@ -148,7 +152,7 @@ fn declared_checks_win_over_all_that_is_found() {
         "make lint\ncargo test".parse().unwrap(),
         "agents/fix.yaml".to_owned(),
     );
-    assert_eq!((declared.kind, declared.confidence), (Kind::Test, Confidence::Certain));
+    assert_eq!((declared.kind, declared.confidence), (Kind::Test, Confidence::Declared));
     assert_eq!(choose(vec![declared.clone()], &tree), [declared]);
     assert_eq!(choose(Vec::new(), &tree).len(), 3);
     let lint = Check::declared(

@@ -61,8 +61,11 @@ fn check(told: &mut String, verdict: &CheckVerdict) {
         }
         left_off(told, tests.len(), NAMES_LIMIT);
     }
-    findings(told, "What the failing tests said", &verdict.failures);
     findings(told, "Errors that were not there before", &verdict.new_errors);
+    let is_told = |finding: &Finding| verdict.new_errors.contains(finding);
+    let said: Vec<Finding> =
+        verdict.failures.iter().filter(|finding| !is_told(finding)).cloned().collect();
+    findings(told, "What was said", &said);
     told.push('\n');
 }
 

@@ -1,6 +1,9 @@
 //! From runs to a verdict: first each check, then all together.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use super::{
     change::{self, Change, HasNewErrors, TestVerdict},
@@ -9,8 +12,9 @@ use super::{
 };
 use crate::{
     checks::{Check, Confidence},
-    finding::Finding,
+    finding::{Finding, Kind, Tool},
     report::Counts,
+    test::TestName,
 };
 
 /// All runs of one check. The first of each side is the run itself, the others are reruns of the same commit.
@@ -65,7 +69,7 @@ pub struct CheckVerdict {
     pub new_errors: Vec<Finding>,
     pub base: Option<Side>,
     pub head: Option<Side>,
-    /// What head's first run found about its failing tests.
+    /// What head's first run found about the tests that are at fault, or all that it said where no test is.
     pub failures: Vec<Finding>,
     reruns: usize,
 }
@@ -141,12 +145,13 @@ impl CheckVerdict {
         match self.outcome {
             Outcome::Passed | Outcome::Fixed | Outcome::Flaky | Outcome::KnownFailure => false,
             Outcome::Regressed(_) | Outcome::Unjudged => true,
+            // A command that nobody declared and that is not there, on base neither, is no check of this repository.
             Outcome::NotRun => {
-                // A check that we only guessed, and that cannot be run on base either, is no check of this repository.
-                let ran_on_base = self.base.as_ref().is_some_and(|side| {
-                    !matches!(side.ended, Ended::NotRun(_) | Ended::Exited(126 | 127))
-                });
-                ran_on_base || self.check.confidence == Confidence::Certain
+                let is_missing = |side: &Option<Side>| {
+                    side.as_ref().is_some_and(|side| matches!(side.ended, Ended::Exited(126 | 127)))
+                };
+                let is_none = is_missing(&self.base) && is_missing(&self.head);
+                !is_none || self.check.confidence == Confidence::Declared
             }
         }
     }
@@ -222,7 +227,7 @@ fn judge_check(evidence: Evidence) -> CheckVerdict {
 fn outcome(
     base: &[Run],
     head: &[Run],
-    tests: &BTreeMap<crate::test::TestName, Change>,
+    tests: &BTreeMap<TestName, Change>,
     has_new_errors: HasNewErrors,
 ) -> Outcome {
     let passed = |run: &Run| run.state() == State::Passed;
@@ -233,8 +238,8 @@ fn outcome(
         return Outcome::NotRun;
     }
     // Also of a run that calls itself a success: `|| true` makes no test pass.
-    if tests.values().any(|change| change.is_fault()) && !base.is_empty() {
-        return Outcome::Regressed(Reason::Tests);
+    if tests.values().any(|change| change.is_fault()) {
+        return if base.is_empty() { Outcome::Unjudged } else { Outcome::Regressed(Reason::Tests) };
     }
     if head.iter().any(passed) {
         return match () {
@@ -292,13 +297,26 @@ fn side(run: &Run) -> Side {
     Side { ended: run.ended.clone(), counts: run.report.counts() }
 }
 
-/// What was found about the tests that are the change's fault.
-fn failures(run: &Run, tests: &BTreeMap<crate::test::TestName, Change>) -> Vec<Finding> {
-    let is_fault = |finding: &&Finding| {
-        let change = finding.test.as_ref().and_then(|name| tests.get(name));
-        change.is_some_and(|change| change.is_fault())
-    };
-    run.report.findings().iter().filter(is_fault).cloned().collect()
+/// What was found about the tests that are the change's fault. Where nothing was found but a test has a message, that is it. Where there
+/// is neither, all that the run said.
+fn failures(run: &Run, tests: &BTreeMap<TestName, Change>) -> Vec<Finding> {
+    let is_fault = |name: &TestName| tests.get(name).is_some_and(|change| change.is_fault());
+    let findings = run.report.findings();
+    let about = |finding: &&Finding| finding.test.as_ref().is_some_and(is_fault);
+    let mut found: Vec<Finding> = findings.iter().filter(about).cloned().collect();
+    let explained: BTreeSet<&TestName> =
+        findings.iter().filter_map(|finding| finding.test.as_ref()).collect();
+    for test in run.report.tests().iter().filter(|test| is_fault(&test.name)) {
+        if let Some(message) = test.message.as_ref().filter(|_| !explained.contains(&test.name)) {
+            let finding = Finding::new(Kind::Failure, Tool::Unknown, message);
+            found.push(finding.of_test(test.name.clone()).at(test.place.clone()));
+        }
+    }
+    if found.is_empty() {
+        findings.iter().filter(|finding| finding.test.is_none()).cloned().collect()
+    } else {
+        found
+    }
 }
 
 impl fmt::Display for Reason {

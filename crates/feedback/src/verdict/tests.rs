@@ -227,6 +227,8 @@ fn what_was_not_run_is_neither_passed_nor_failed() {
     // On base it is not known, and head fails.
     assert_eq!(one(not_run(), exits(1, "a-")).0, Outcome::Unjudged);
     assert!(!verdict(vec![], vec![exits(1, "")]).passes());
+    // Nor does a success count that has failing tests in it.
+    assert_eq!(one(not_run(), exits(0, "a-")).0, Outcome::Unjudged);
     // Head passes: then base does not matter.
     assert_eq!(one(not_run(), exits(0, "a+")).0, Outcome::Passed);
     // A lost sandbox is made up for by the next one.
@@ -247,7 +249,8 @@ fn a_guess_that_cannot_be_run_anywhere_is_dropped_and_a_declared_check_is_not() 
         (judge(vec![missing.clone(), fine]).conclusion, judge(vec![missing]).conclusion)
     };
     assert_eq!(judged(Confidence::Guessed), (Conclusion::Passes, Conclusion::Unproven));
-    assert_eq!(judged(Confidence::Certain), (Conclusion::Fails, Conclusion::Fails));
+    assert_eq!(judged(Confidence::Certain), (Conclusion::Passes, Conclusion::Unproven));
+    assert_eq!(judged(Confidence::Declared), (Conclusion::Fails, Conclusion::Fails));
 }
 
 #[test]

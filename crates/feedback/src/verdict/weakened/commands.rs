@@ -1,6 +1,6 @@
 //! Commands that run checks, made to succeed whatever happens, or to leave tests out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Found, Weakened, Weakening,
@@ -52,7 +52,20 @@ const CHECKS: &[&str] = &[
     "golangci", "ctest",
 ];
 
-pub(super) fn compare(change: &Change<'_>, files: &Files<'_>, found: &mut Found) {
+/// The tolerant lines that were there before, in any of the changed files: one that is new in a file may only have moved.
+pub(super) struct Before<'a>(BTreeSet<&'a str>);
+
+impl<'a> Before<'a> {
+    pub(super) fn of(files: &Files<'a>) -> Self {
+        let old = files.changes.iter().filter_map(|change| change.old.as_ref());
+        let lines = old.filter(|side| runs_commands(side.path)).flat_map(|side| {
+            side.text.lines().filter(|line| tolerant(line, side.path).is_some()).map(str::trim)
+        });
+        Self(lines.collect())
+    }
+}
+
+pub(super) fn compare(change: &Change<'_>, before: &Before<'_>, found: &mut Found) {
     // What is new altogether weakens nothing that was there.
     let (Some(old), Some(new)) = (&change.old, &change.new) else { return };
     if !runs_commands(new.path) {
@@ -60,23 +73,22 @@ pub(super) fn compare(change: &Change<'_>, files: &Files<'_>, found: &mut Found)
     }
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     for line in old.text.lines() {
-        *known.entry(line.trim_end()).or_default() += 1;
+        *known.entry(line.trim()).or_default() += 1;
     }
     for (index, line) in new.text.lines().enumerate() {
-        if let Some(count) = known.get_mut(line.trim_end()).filter(|count| **count > 0) {
+        let said = line.trim();
+        if let Some(count) = known.get_mut(said).filter(|count| **count > 0) {
             *count -= 1;
             continue;
         }
-        let is_makefile = new.path.to_ascii_lowercase().ends_with("makefile");
-        let Some(mark) = tolerant(line, is_makefile) else { continue };
-        if !was_elsewhere(line, old.path, files) {
-            let what = format!("`{}` in `{}`", mark.trim(), line.trim());
-            found.add(Weakened::new(Weakening::CommandTolerant, new.path, Some(index + 1), &what));
-        }
+        let has_moved = !known.contains_key(said) && before.0.contains(said);
+        let Some(mark) = tolerant(line, new.path).filter(|_| !has_moved) else { continue };
+        let what = format!("`{}` in `{said}`", mark.trim());
+        found.add(Weakened::new(Weakening::CommandTolerant, new.path, Some(index + 1), &what));
     }
 }
 
-fn tolerant(line: &str, is_makefile: bool) -> Option<&'static str> {
+fn tolerant(line: &str, path: &str) -> Option<&'static str> {
     let said = line.trim();
     if said.len() > LINE_BYTES || said.starts_with('#') || said.starts_with("//") {
         return None;
@@ -91,16 +103,10 @@ fn tolerant(line: &str, is_makefile: bool) -> Option<&'static str> {
         return None;
     }
     // A dash before a command tells make that its failure is none.
+    let is_makefile = path.to_ascii_lowercase().ends_with("makefile");
     let is_ignored =
         is_makefile && line.starts_with('\t') && said.trim_start_matches('@').starts_with('-');
     find(BESIDE_A_CHECK).or(is_ignored.then_some("-"))
-}
-
-/// A line that stood in another changed file has only moved.
-fn was_elsewhere(line: &str, path: &str, files: &Files<'_>) -> bool {
-    let others = files.changes.iter().filter_map(|change| change.old.as_ref());
-    let mut others = others.filter(|side| side.path != path && runs_commands(side.path)).take(20);
-    others.any(|side| side.text.lines().any(|other| other.trim() == line.trim()))
 }
 
 fn runs_commands(path: &str) -> bool {

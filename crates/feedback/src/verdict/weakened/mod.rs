@@ -29,6 +29,8 @@ pub use runs::in_runs;
 pub const FILES_LIMIT: usize = 5_000;
 /// A larger file is not a test that somebody wrote.
 pub const FILE_BYTES: usize = 1024 * 1024;
+/// All files together, old and new.
+pub const ALL_BYTES: usize = 64 * 1024 * 1024;
 /// More than anybody reads. The rest is counted.
 pub const FOUND_LIMIT: usize = 200;
 
@@ -104,8 +106,9 @@ pub fn in_files(changes: &[FileChange<'_>]) -> Found {
     }
     let files = files::Files::read(looked_at, &mut found);
     compare::tests(&files, &mut found);
+    let before = commands::Before::of(&files);
     for change in &files.changes {
-        commands::compare(change, &files, &mut found);
+        commands::compare(change, &before, &mut found);
         thresholds::compare(change, &mut found);
         snapshots::compare(change, &mut found);
     }

@@ -136,7 +136,10 @@ fn rewritten_snapshots_are_told_and_longer_ones_are_not() {
 fn a_test_file_that_cannot_be_read_is_told() {
     let long = "x".repeat(FILE_BYTES + 1);
     let told = edit("tests/test_a.py", "", &long);
-    assert_eq!(told, ["tests/test_a.py: not looked at: the file is too large, or is not text"]);
+    assert_eq!(
+        told,
+        ["tests/test_a.py: not looked at: the file or the change is too large, or it is not text"]
+    );
     let binary = FileChange { old: None, new: Some(Version { path: "a_test.go", bytes: b"\xff" }) };
     assert_eq!(in_files(&[binary]).weakened.len(), 1);
     let image = FileChange { old: None, new: Some(Version { path: "a.png", bytes: b"\xff" }) };
