@@ -10,6 +10,8 @@ use crate::{
 
 /// Lines of details that are shown with a finding.
 const DETAIL_LINES: usize = 12;
+/// Lines of details that are looked at to find these.
+const LOOKED_AT: usize = 100;
 /// Lines of a message, and of each side of a comparison.
 const MESSAGE_LINES: usize = 6;
 /// Findings of one rule that are shown in full; more of the same are counted.
@@ -64,7 +66,7 @@ impl Report {
         let mut line =
             format!("{}, {}", counted(counts.errors, "error"), counted(counts.warnings, "warning"));
         let tests = counts.tests;
-        if tests.passed + tests.failed + tests.skipped > 0 {
+        if tests != crate::report::Tally::default() {
             let _ = write!(
                 line,
                 "; tests: {} passed, {} failed, {} skipped",
@@ -123,7 +125,7 @@ fn paragraph(finding: &Finding) -> String {
         }
     }
     let details = finding.details.iter().flat_map(|details| details.lines());
-    for line in details.filter(|line| !is_said(line, finding)).take(DETAIL_LINES) {
+    for line in details.take(LOOKED_AT).filter(|line| !is_said(line, finding)).take(DETAIL_LINES) {
         let _ = writeln!(text, "  | {line}");
     }
     text

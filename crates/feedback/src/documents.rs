@@ -15,8 +15,8 @@ use crate::{
     rust, sarif,
 };
 
-/// Documents of several lines that are tried in one stream.
-const MOST_TRIES: usize = 32;
+/// Places in one stream where a document of several lines may turn out not to be one. What is one costs nothing: it is read once.
+const MOST_TRIES: usize = 16;
 /// Values in one document: each takes far more memory than the two bytes that it can be written in.
 const MOST_VALUES: usize = 500_000;
 
@@ -77,14 +77,21 @@ impl Documents<'_> {
                     || bare.starts_with("[{")
                     || bare.starts_with("{\"")
                     || bare.starts_with("{ \"");
-                *tries = tries.checked_sub(usize::from(begins))?;
-                let (value, length) = begins.then(|| first_value(rest))??;
-                self.understood(&value).then_some(length)
+                if !begins || *tries == 0 {
+                    return None;
+                }
+                let found = first_value(rest).filter(|(value, _)| self.understood(value));
+                *tries -= usize::from(found.is_none());
+                found.map(|(_, length)| length)
             }
             b'<' if junit::begins(bare) => {
-                *tries = tries.checked_sub(1)?;
+                if *tries == 0 {
+                    return None;
+                }
                 let indent = line.len() - line.trim_start().len();
-                let (report, length) = junit::read(rest.get(indent..)?, self.workspace)?;
+                let found = junit::read(rest.get(indent..)?, self.workspace);
+                *tries -= usize::from(found.is_none());
+                let (report, length) = found?;
                 self.report.join(report);
                 Some(indent + length.max(1))
             }

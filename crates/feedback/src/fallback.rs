@@ -59,7 +59,7 @@ pub(crate) fn last_lines(text: &str, tool: &Tool) -> Option<Finding> {
         .collect();
     last.reverse();
     let telling = |line: &&&str| {
-        let line = line.to_ascii_lowercase();
+        let line = crate::output::start(line, 500).to_ascii_lowercase();
         ["error", "fail", "fatal", "cannot", "not found", "denied"]
             .iter()
             .any(|word| line.contains(word))

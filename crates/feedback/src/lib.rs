@@ -6,6 +6,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`read()`] | what a check printed becomes a report |
+//! | [`Report::brief`](report::Report::brief) | what of it goes back to an agent |
 //! | [`report`] | all that a run of a check found, within limits |
 //! | [`finding`] | one thing that a tool found |
 //! | [`test`] | one test, and how it ended |
@@ -14,7 +15,7 @@
 //! | [`checks`] | which checks a repository has |
 //! | [`verdict`] | what two reports say about a change |
 //!
-//! Parsers are not public: who speaks is found out by [`read()`]. They are in `rust`, `python`, `javascript`, `go`, `compiler`, `tap`, `junit` and
+//! Who speaks is found out by [`read()`]; [`parse()`] is told. Parsers are in `rust`, `python`, `javascript`, `go`, `compiler`, `tap`, `junit` and
 //! `sarif`; `documents` finds JSON and XML in what was printed, and `fallback` reads what nobody knows.
 
 mod brief;
@@ -23,6 +24,7 @@ mod compiler;
 mod documents;
 mod fallback;
 pub mod finding;
+mod format;
 mod go;
 mod javascript;
 mod json;
@@ -40,5 +42,6 @@ pub mod test;
 pub mod text;
 pub mod verdict;
 
+pub use format::{Format, parse};
 pub use output::STREAM_BYTES;
 pub use read::{Exit, Run, read};

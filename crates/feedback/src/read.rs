@@ -3,15 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    compiler, documents, fallback,
+    documents, fallback,
     finding::{Finding, Kind, Tool},
-    go, javascript,
+    format::Format,
     output::Output,
     place::Workspace,
-    python,
     report::Report,
-    rust::{self, libtest::Suites},
-    tap,
+    rust::libtest::Suites,
     text::Label,
 };
 
@@ -61,69 +59,15 @@ pub fn read(run: &Run<'_>, workspace: &Workspace) -> Report {
     }
     let documented: BTreeSet<Tool> = report.tools().cloned().collect();
     for text in &texts {
-        let found = spoken(text, run.command, &documented, &mut suites, workspace);
-        report.join(found);
+        for format in Format::of(text) {
+            if format.tools().iter().all(|tool| !documented.contains(tool)) {
+                report.join(format.read(text, run.command, &mut suites, workspace));
+            }
+        }
     }
     report.explain_failures();
     if !run.exit.is_success() {
         failed(run, &texts, &mut report, workspace);
-    }
-    report
-}
-
-/// What the text says, in the languages that are known. A tool that has already said the same as a document is not heard twice.
-fn spoken(
-    text: &str,
-    command: &str,
-    documented: &BTreeSet<Tool>,
-    suites: &mut Suites,
-    workspace: &Workspace,
-) -> Report {
-    let heard = |tool: &Tool| documented.contains(tool);
-    let mut report = Report::new();
-    if rust::diagnostics::speaks(text) && !heard(&Tool::Rustc) && !heard(&Tool::Clippy) {
-        report.join(rust::diagnostics::read(text, workspace));
-    }
-    if rust::nextest::speaks(text) && !heard(&Tool::Nextest) {
-        report.join(rust::nextest::read(text, workspace));
-    } else if rust::libtest::speaks(text) && !heard(&Tool::Libtest) {
-        report.join(rust::libtest::read(text, suites, workspace));
-    }
-    if python::pytest::speaks(text) && !heard(&Tool::Pytest) {
-        report.join(python::pytest::read(text, workspace));
-    }
-    if python::ruff::speaks(text) && !heard(&Tool::Ruff) {
-        report.join(python::ruff::read(text, workspace));
-    }
-    if python::mypy::speaks(text) && !heard(&Tool::Mypy) {
-        report.join(python::mypy::read(text, workspace));
-    }
-    if javascript::jest::speaks(text) && !heard(&Tool::Jest) {
-        report.join(javascript::jest::read(text, workspace));
-    }
-    if javascript::vitest::speaks(text) && !heard(&Tool::Vitest) {
-        report.join(javascript::vitest::read(text, workspace));
-    }
-    if tap::speaks(text) {
-        report.join(tap::read(text, workspace));
-    } else if javascript::node::speaks(text) && !heard(&Tool::NodeTest) {
-        report.join(javascript::node::read(text, workspace));
-    }
-    if javascript::eslint::speaks(text) && !heard(&Tool::Eslint) {
-        report.join(javascript::eslint::read(text, workspace));
-    }
-    if javascript::tsc::speaks(text) {
-        report.join(javascript::tsc::read(text, workspace));
-    }
-    if go::test::speaks(text) && !heard(&Tool::GoTest) {
-        report.join(go::test::read(text, workspace));
-    }
-    if go::build::speaks(text) {
-        let tool = if command.contains("vet") { Tool::GoVet } else { Tool::GoBuild };
-        report.join(go::build::read(text, &tool, workspace));
-    }
-    if compiler::speaks(text) {
-        report.join(compiler::read(text, workspace));
     }
     report
 }
