@@ -1,16 +1,17 @@
 //! Errors that head has and base has not.
 //!
 //! A line moves when something is written above it, so an error is known by its tool, rule, file and words, and by how often it is there.
+//! In the words, numbers and temporary files do not count: how long it took, and where, is different each time.
 
 use std::collections::BTreeMap;
 
 use super::run::Run;
 use crate::{
     finding::{Finding, Kind, Tool},
-    text::{Label, Message},
+    text::Label,
 };
 
-type Identity<'a> = (&'a Tool, Option<&'a Label>, Option<&'a str>, &'a Message);
+type Identity<'a> = (&'a Tool, Option<&'a Label>, Option<&'a str>, String);
 
 /// In the order in which head's first run printed them.
 pub(super) fn new_errors(base: &[Run], head: &[Run]) -> Vec<Finding> {
@@ -45,5 +46,21 @@ fn errors(run: &Run) -> impl Iterator<Item = &Finding> {
 
 fn identity(finding: &Finding) -> Identity<'_> {
     let file = finding.place.file().map(crate::place::WorkspacePath::as_str);
-    (&finding.tool, finding.rule.as_ref(), file, &finding.message)
+    (&finding.tool, finding.rule.as_ref(), file, steady(&finding.message))
+}
+
+/// The words of a message without what differs between two runs of the same code.
+fn steady(message: &str) -> String {
+    let words = message.split_whitespace().map(|word| {
+        let is_address = word.contains("0x");
+        let is_temporary = word.contains("/tmp/");
+        if is_address || is_temporary {
+            return "#".to_owned();
+        }
+        word.split(|c: char| c.is_ascii_digit())
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("#")
+    });
+    words.collect::<Vec<_>>().join(" ")
 }

@@ -1,9 +1,6 @@
 //! From runs to a verdict: first each check, then all together.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::{collections::BTreeMap, fmt};
 
 use super::{
     change::{self, Change, HasNewErrors, TestVerdict},
@@ -12,7 +9,7 @@ use super::{
 };
 use crate::{
     checks::{Check, Confidence},
-    finding::{Finding, Kind, Tool},
+    finding::Finding,
     report::Counts,
     test::TestName,
 };
@@ -256,11 +253,11 @@ fn outcome(
         let reason = if head.iter().all(stopped) { Reason::Stopped } else { Reason::NoTestReached };
         return Outcome::Regressed(reason);
     }
-    if has_new_errors == HasNewErrors::Yes {
-        return Outcome::Regressed(Reason::NewErrors);
-    }
     if head.iter().all(stopped) && !base.iter().all(stopped) {
         return Outcome::Regressed(Reason::Stopped);
+    }
+    if has_new_errors == HasNewErrors::Yes {
+        return Outcome::Regressed(Reason::NewErrors);
     }
     if fails_always && !has_more_errors(base, head) {
         return Outcome::KnownFailure;
@@ -297,26 +294,13 @@ fn side(run: &Run) -> Side {
     Side { ended: run.ended.clone(), counts: run.report.counts() }
 }
 
-/// What was found about the tests that are the change's fault. Where nothing was found but a test has a message, that is it. Where there
-/// is neither, all that the run said.
+/// What was found about the tests that are the change's fault. Where no test is, all that the run said.
 fn failures(run: &Run, tests: &BTreeMap<TestName, Change>) -> Vec<Finding> {
     let is_fault = |name: &TestName| tests.get(name).is_some_and(|change| change.is_fault());
-    let findings = run.report.findings();
-    let about = |finding: &&Finding| finding.test.as_ref().is_some_and(is_fault);
-    let mut found: Vec<Finding> = findings.iter().filter(about).cloned().collect();
-    let explained: BTreeSet<&TestName> =
-        findings.iter().filter_map(|finding| finding.test.as_ref()).collect();
-    for test in run.report.tests().iter().filter(|test| is_fault(&test.name)) {
-        if let Some(message) = test.message.as_ref().filter(|_| !explained.contains(&test.name)) {
-            let finding = Finding::new(Kind::Failure, Tool::Unknown, message);
-            found.push(finding.of_test(test.name.clone()).at(test.place.clone()));
-        }
-    }
-    if found.is_empty() {
-        findings.iter().filter(|finding| finding.test.is_none()).cloned().collect()
-    } else {
-        found
-    }
+    let about = |finding: &&Finding| {
+        finding.test.as_ref().map_or(!tests.values().any(|change| change.is_fault()), is_fault)
+    };
+    run.report.findings().iter().filter(about).cloned().collect()
 }
 
 impl fmt::Display for Reason {

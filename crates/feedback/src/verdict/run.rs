@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{report::Report, text::Label};
+use crate::{Exit, report::Report, text::Label};
 
 /// How a run ended, as the sandbox saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,16 @@ pub(super) enum State {
     /// It was ended from outside, so what it did not say is not known.
     Stopped,
     NotRun,
+}
+
+impl From<Exit> for Ended {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Code(code) => Self::Exited(code),
+            Exit::Signal(signal) => Self::Killed(signal),
+            Exit::TimedOut => Self::TimedOut,
+        }
+    }
 }
 
 impl Run {

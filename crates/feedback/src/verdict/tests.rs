@@ -205,6 +205,10 @@ fn checks_without_tests_are_judged_by_exit_code_and_errors() {
         one(with_errors(1, &known), with_errors(1, &more)).0,
         Outcome::Regressed(Reason::NewErrors)
     );
+    let timed = |time| with_errors(2, &[("x.sh", 1, time)]);
+    let (slow, slower) =
+        (timed("failed after 1.2s in /tmp/ab"), timed("failed after 12.25s in /tmp/cd"));
+    assert_eq!(one(slow, slower).0, Outcome::KnownFailure);
     assert_eq!(one(with_errors(1, &known), with_errors(0, &[])).0, Outcome::Fixed);
     assert_eq!(one(with_errors(1, &[]), with_errors(1, &[])).0, Outcome::KnownFailure);
     assert_eq!(
