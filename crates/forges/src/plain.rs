@@ -23,6 +23,14 @@ impl<H: House> PlainGit<H> {
         &self.house
     }
 
+    /// Removes what takings left that were killed. Only while nothing else works here: at the start.
+    pub fn clear_scratch(&self) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(self.house.scratch())? {
+            std::fs::remove_dir_all(entry?.path())?;
+        }
+        Ok(())
+    }
+
     /// Takes the work out of a sandbox, with what a person should look at twice.
     pub async fn take(
         &self,

@@ -1,12 +1,16 @@
 //! The promises of a forge.
 
 use domain::{
-    code::{BranchName, RepositoryName},
+    code::{BranchName, PullRequestNumber, RepositoryName},
     id::SandboxId,
+    time::Timestamp,
 };
 
 use super::{Kept, keep, key, succeed};
-use crate::forge::{Delivery, ForgeError, Forges};
+use crate::forge::{
+    Author, Check, CheckState, Comment, Delivery, ForgeError, Forges, Merge, News, Outcome,
+    PullError, PullRequests, PullState, news,
+};
 
 /// Plays with `repository`, taking the change that is ready in `sandbox`.
 pub async fn kept(
@@ -39,4 +43,61 @@ pub async fn kept(
     keep("a repeated key opens no second pull request", first == again)?;
     let update = succeed("an update is delivered", forges.deliver(key(3), &delivery).await)?;
     keep("a branch has one pull request", update.number == first.number)
+}
+
+/// Plays with the pull request `number`, which was delivered and is neither merged nor closed. It is merged afterwards.
+pub async fn pull_requests_kept(
+    pulls: &impl PullRequests,
+    repository: &RepositoryName,
+    number: PullRequestNumber,
+) -> Kept {
+    let unknown = pulls.pull(repository, PullRequestNumber(u64::MAX)).await;
+    keep("an unknown number is refused", matches!(unknown, Err(PullError::NoPull { .. })))?;
+    let before = succeed("it is there", pulls.pull(repository, number).await)?;
+    let all = succeed("all are listed", pulls.pulls(repository).await)?;
+    keep("it is among them", all.contains(&before))?;
+    let diff = succeed("it has a difference", pulls.diff(repository, number).await)?;
+    keep("the difference is not empty", !diff.text.is_empty())?;
+
+    let comment = Comment {
+        name: "promise".to_owned(),
+        author: Author::Person("ann".to_owned()),
+        at: Timestamp::from_millis(1),
+        text: "Why?\nBecause.".to_owned(),
+        place: None,
+    };
+    let check = |state| Check {
+        name: "promise".to_owned(),
+        commit: before.delivered.clone(),
+        state,
+        summary: "one failed".to_owned(),
+    };
+    let failed = check(CheckState::Ended(Outcome::Failed));
+    for _ in 0..2 {
+        succeed("a comment is kept", pulls.comment(repository, number, &comment).await)?;
+        let running = check(CheckState::Running);
+        succeed("a check is kept", pulls.check(repository, number, &running).await)?;
+        succeed("a check ends", pulls.check(repository, number, &failed).await)?;
+    }
+    let after = succeed("it is still there", pulls.pull(repository, number).await)?;
+    keep("a comment is written once", after.comments == [comment.clone()])?;
+    keep("a check has one state", after.checks == [failed.clone()])?;
+    let told = news(&before, &after);
+    let expected = [News::CheckFailed(failed), News::Commented(comment)];
+    keep("what is new is news", told == expected)?;
+
+    let by = Author::Person("ann".to_owned());
+    let other = Merge { head: after.delivered.clone(), by: by.clone() };
+    let strange = "f".repeat(other.head.as_str().len()).parse();
+    let strange = Merge { head: succeed("a hash is a hash", strange)?, by };
+    let refused = pulls.merge(repository, number, &strange).await;
+    keep("only what was looked at is merged", matches!(refused, Err(PullError::Moved { .. })))?;
+    let first = succeed("it is merged", pulls.merge(repository, number, &other).await)?;
+    let again = succeed("it is merged again", pulls.merge(repository, number, &other).await)?;
+    keep("it is merged once", first == again)?;
+    let ended = succeed("it can be looked at", pulls.pull(repository, number).await)?;
+    let is_merged = matches!(&ended.state, PullState::Merged { commit, .. } if *commit == first);
+    keep("it says so", is_merged)?;
+    let closed = pulls.close(repository, number, &Author::Platform).await;
+    keep("what was merged is not closed", matches!(closed, Err(PullError::Ended { .. })))
 }

@@ -31,7 +31,7 @@ pub struct Git {
 }
 
 /// Nothing of a repository runs, nothing is fetched by the way, and nothing takes more memory than it must.
-const SETTINGS: [&str; 24] = [
+const SETTINGS: [&str; 25] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.alternateRefsCommand=true",
@@ -54,6 +54,7 @@ const SETTINGS: [&str; 24] = [
     "core.bigFileThreshold=16m",
     "core.deltaBaseCacheLimit=32m",
     "core.packedGitLimit=256m",
+    "core.packedGitWindowSize=16m",
     "diff.external=",
     "push.recurseSubmodules=no",
 ];

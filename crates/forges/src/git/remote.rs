@@ -67,7 +67,7 @@ impl RefName {
             !word.is_empty()
                 && !word.starts_with(['.', '-'])
                 && !word.ends_with(['.'])
-                && !word.ends_with(".lock")
+                && word.strip_suffix(".lock").is_none()
         };
         let fine = short.len() <= 200
             && short.chars().all(plain)
@@ -219,7 +219,7 @@ impl Git {
         updates: &[Update],
     ) -> Result<(), PushError> {
         match self.push_once(mirror, remote, updates).await? {
-            None => return Ok(()),
+            None => Ok(()),
             Some(complaint) if complaint.contains("does not support --atomic") => {
                 for update in updates {
                     let alone = std::slice::from_ref(update);
@@ -227,7 +227,7 @@ impl Git {
                         return self.why(mirror, remote, alone, complaint).await;
                     }
                 }
-                return Ok(());
+                Ok(())
             }
             Some(complaint) => self.why(mirror, remote, updates, complaint).await,
         }

@@ -117,12 +117,11 @@ impl Reason {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Name(_) | Self::Meets { .. } => "rename it",
-            Self::Mode { .. } => "make it an ordinary file",
+            Self::Mode { .. } | Self::LinkForGit => "make it an ordinary file",
             Self::Submodule => {
                 "remove the repository that is nested in the checkout, or allow submodules"
             }
             Self::LinkOut => "link to a path inside the repository",
-            Self::LinkForGit => "make it an ordinary file",
             Self::LargeFile { .. } | Self::LargeChange { .. } | Self::ManyFiles { .. } => {
                 "leave out what is generated (with .gitignore), or raise the limit"
             }

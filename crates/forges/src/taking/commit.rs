@@ -76,7 +76,9 @@ fn text(message: &Message) -> String {
     }
     for (key, value) in trailers {
         let key: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-        text.push_str(&format!("\n{key}: {}", one_line(value, 500).trim()));
+        for part in ["\n", &key, ": ", one_line(value, 500).trim()] {
+            text.push_str(part);
+        }
     }
     text.push('\n');
     text

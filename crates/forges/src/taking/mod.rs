@@ -139,7 +139,12 @@ async fn bring_out<H: House>(
         let streams = Streams { input, output: sender };
         Ok(house.sandboxes().exec(sandbox, &name, &command, streams).await?)
     };
-    let (finished, (heading, complaint)) = tokio::try_join!(running, quarantine.receive(output))?;
+    // The sandbox keeps the time inside; this is for what is done with it here.
+    let longest = order.policy.limits.time.saturating_mul(2);
+    let both = async { tokio::try_join!(running, quarantine.receive(output)) };
+    let late = |_| TakeError::Inside { reason: "it took too long".to_owned() };
+    let (finished, (heading, complaint)) =
+        tokio::time::timeout(longest, both).await.map_err(late)??;
     if finished.cut == Cut::Cut {
         return Err(TakeError::LargePack { limit: order.policy.limits.pack_bytes });
     }

@@ -32,7 +32,8 @@ fn mortal(stage: &Stage, last: usize, dies: Dies) -> PathBuf {
     let _ = fs::remove_file(&calls);
     let after = match dies {
         Dies::Before => "",
-        Dies::After => "git \"$@\" >/dev/null 2>&1;",
+        // One that answers questions has done nothing before it is asked.
+        Dies::After => "case \"$*\" in *--batch-command*) ;; *) git \"$@\" >/dev/null 2>&1;; esac;",
     };
     let calls = calls.display();
     // The other side of a push is started by this name too, without `--git-dir`: only our own calls count.
@@ -89,7 +90,17 @@ async fn work_is_taken_once_wherever_the_first_taking_ended() {
 
 #[tokio::test]
 async fn a_delivery_is_one_pull_request_wherever_the_first_one_ended() {
-    let first = Stage::new();
+    delivered_once(Stage::new()).await;
+}
+
+#[tokio::test]
+async fn a_delivery_is_one_pull_request_also_where_refs_change_one_by_one() {
+    let stage = Stage::new();
+    stage.git("remote.git", &["config", "receive.advertiseAtomic", "false"]);
+    delivered_once(stage).await;
+}
+
+async fn delivered_once(first: Stage) {
     let commit_one = commit(&first, &first.forge(), 1).await;
     let pristine = Stage::like(&first);
     let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
@@ -122,21 +133,21 @@ async fn a_merge_is_one_merge_wherever_the_first_one_ended() {
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
     first.person_pushes("trunk", "b", "meanwhile");
     let pristine = Stage::like(&first);
-    let merge = Merge { head: head.clone(), by: Author::Person("ann".to_owned()) };
+    let wanted = Merge { head: head.clone(), by: Author::Person("ann".to_owned()) };
     let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
-    whole.merge(&repository(), ONE, &merge).await.unwrap();
+    whole.merge(&repository(), ONE, &wanted).await.unwrap();
     for (last, dies) in deaths(&first) {
         let stage = Stage::like(&pristine);
         let dying = stage.forge_named("host", &mortal(&stage, last, dies));
         // What was done is done, even when nobody heard of it: the push is asked for again, and found.
-        let _ = dying.merge(&repository(), ONE, &merge).await;
+        let _ = dying.merge(&repository(), ONE, &wanted).await;
         let forge = stage.forge();
-        let merged = forge.merge(&repository(), ONE, &merge).await.unwrap();
-        assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(merged.as_str()));
+        let joined = forge.merge(&repository(), ONE, &wanted).await.unwrap();
+        assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(joined.as_str()));
         let merges = stage.git("remote.git", &["rev-list", "--count", "--merges", "trunk"]);
         assert_eq!(merges, "1", "{dies:?} {last}");
-        let state = forge.pull(&repository(), ONE).await.unwrap().state;
-        assert!(matches!(state, PullState::Merged { .. }));
+        let pull = forge.pull(&repository(), ONE).await.unwrap();
+        assert!(matches!(pull.state, PullState::Merged { .. }));
     }
 }
 
@@ -156,16 +167,14 @@ async fn two_servers_at_once_open_one_pull_request_for_each_branch() {
         let server = &servers[server];
         async move { server.deliver(key(2), &delivery).await.unwrap().number.0 }
     };
-    let (a, b, c, d, e, f) = tokio::join!(
-        ask(0, "agent/one"),
-        ask(1, "agent/one"),
-        ask(0, "agent/two"),
-        ask(1, "agent/two"),
-        ask(0, "agent/three"),
-        ask(1, "agent/four"),
+    let (first, second, others) = tokio::join!(
+        async { tokio::join!(ask(0, "agent/one"), ask(1, "agent/one")) },
+        async { tokio::join!(ask(0, "agent/two"), ask(1, "agent/two")) },
+        async { tokio::join!(ask(0, "agent/three"), ask(1, "agent/four")) },
     );
-    assert_eq!((a, c), (b, d), "a branch has one");
-    assert_eq!(BTreeSet::from([a, c, e, f]), BTreeSet::from([1, 2, 3, 4]), "and each its own");
+    assert_eq!((first.0, second.0), (first.1, second.1), "a branch has one");
+    let all = BTreeSet::from([first.0, second.0, others.0, others.1]);
+    assert_eq!(all, BTreeSet::from([1, 2, 3, 4]), "and each its own");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -31,10 +31,8 @@ fn everything(stage: &Stage) -> String {
 }
 
 fn reason(error: TakeError) -> Reason {
-    match error {
-        TakeError::Refused(mut refused) => refused.refusals.remove(0).reason,
-        error => panic!("{error}"),
-    }
+    let TakeError::Refused(mut refused) = error else { panic!("{error}") };
+    refused.refusals.remove(0).reason
 }
 
 /// A tree with one more entry, beside the base's own.

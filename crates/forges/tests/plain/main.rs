@@ -1,6 +1,12 @@
 //! Plain git as a forge, with real git, real repositories, and some that mean harm.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
 
 mod crashes;
 mod delivering;

@@ -66,8 +66,8 @@ async fn a_conflict_names_its_files_and_changes_nothing() {
     assert_eq!(paths.len(), 1);
     assert_eq!(paths[0].path, "README.md");
     assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(theirs.as_str()));
-    let state = forge.pull(&repository(), ONE).await.unwrap().state;
-    assert_eq!(state, PullState::Draft);
+    let pull = forge.pull(&repository(), ONE).await.unwrap();
+    assert_eq!(pull.state, PullState::Draft);
 }
 
 #[tokio::test]

@@ -52,8 +52,7 @@ impl Forgery {
     }
 
     pub(crate) fn pack(&self, objects: &[&str]) -> Vec<u8> {
-        let list = objects.iter().map(|object| format!("{object}\n")).collect::<String>();
-        self.raw(&["pack-objects", "--stdout", "--quiet"], list.as_bytes())
+        self.raw(&["pack-objects", "--stdout", "--quiet"], (objects.join("\n") + "\n").as_bytes())
     }
 
     pub(crate) fn git(&self, arguments: &[&str]) -> String {

@@ -9,7 +9,7 @@ use contracts::sandbox::{
 use domain::{cost::Cost, id::SandboxId};
 use tokio::{io::AsyncReadExt as _, process::Command, sync::mpsc};
 
-/// What is inside.
+/// What is inside, for the next command.
 #[derive(Debug, Default)]
 pub(crate) enum Inside {
     /// The script runs as it is.
@@ -48,23 +48,21 @@ impl Sandboxes for Directory {
         streams: Streams,
     ) -> Result<Finished, SandboxError> {
         self.names.lock().unwrap().push(name.to_string());
-        let said = match &*self.inside.lock().unwrap() {
-            Inside::Honest => None,
-            Inside::Says(bytes, code) => Some((bytes.clone(), *code)),
-            Inside::Endless => Some((Vec::new(), i32::MIN)),
-        };
+        let inside = std::mem::take(&mut *self.inside.lock().unwrap());
         let finished =
             |code, cut| Finished { ending: Ended::Exited(code), cut, cost: Cost::default() };
-        if let Some((bytes, code)) = said {
-            for piece in bytes.chunks(5_000) {
-                let _ = streams.output.send(Output::Out(piece.to_vec())).await;
-            }
-            while code == i32::MIN {
-                if streams.output.send(Output::Out(vec![b'x'; 9_000])).await.is_err() {
-                    std::future::pending::<()>().await;
+        match inside {
+            Inside::Honest => {}
+            Inside::Says(bytes, code) => {
+                for piece in bytes.chunks(5_000) {
+                    let _ = streams.output.send(Output::Out(piece.to_vec())).await;
                 }
+                return Ok(finished(code, Cut::Whole));
             }
-            return Ok(finished(code, Cut::Whole));
+            Inside::Endless => {
+                while streams.output.send(Output::Out(vec![b'x'; 9_000])).await.is_ok() {}
+                return std::future::pending().await;
+            }
         }
         let mut child = Command::new(&command.argv[0])
             .args(&command.argv[1..])

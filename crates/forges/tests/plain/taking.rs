@@ -12,8 +12,9 @@ use crate::stage::{SANDBOX, Stage, git_in, key, repository};
 async fn plain_git_keeps_the_promises_of_a_forge() {
     let stage = Stage::new();
     stage.change("src/main.rs", "fn main() { todo!() }\n");
+    let forge = stage.forge();
     contracts::promises::forge::kept(
-        &stage.forge(),
+        &forge,
         &repository(),
         &"unknown/web".parse().unwrap(),
         SANDBOX,
@@ -21,6 +22,8 @@ async fn plain_git_keeps_the_promises_of_a_forge() {
     )
     .await
     .unwrap();
+    let number = domain::code::PullRequestNumber(1);
+    contracts::promises::forge::pull_requests_kept(&forge, &repository(), number).await.unwrap();
 }
 
 #[tokio::test]
@@ -106,6 +109,15 @@ async fn a_broken_or_missing_git_directory_does_not_matter() {
         let taken = stage.forge().take(key(1), SANDBOX, &repository()).await;
         assert_eq!(taken.unwrap().change.paths, ["a"], "{spoil}");
     }
+}
+
+#[tokio::test]
+async fn what_a_killed_server_left_is_cleared_away() {
+    let stage = Stage::new();
+    let forge = stage.forge();
+    fs::create_dir_all(stage.path("host/scratch/take-x/git/objects")).unwrap();
+    forge.clear_scratch().unwrap();
+    assert_eq!(forge.house().leftovers(), 0);
 }
 
 #[tokio::test]
