@@ -155,3 +155,7 @@ fn ends_with_gh(before: &[char]) -> bool {
 #[cfg(test)]
 #[path = "markdown_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "rendered_tests.rs"]
+mod rendered_tests;

@@ -1,7 +1,7 @@
 //! The text of a pull request (RV2): what a reviewer needs on one screen, and a block that programs read.
 //!
 //! ```text
-//!  the repository's own template, as it is
+//!  the repository's own template, as it is (last, if it could swallow the rest)
 //!  ---
 //!  summary and why · plan and approval · checks · review · risks and refused hosts · flags · log · reasoning · cost     from a template
 //!  <!-- lamplighter:block … -->                                                                                         from the receipt

@@ -8,7 +8,7 @@ use minijinja::{Environment, ErrorKind, UndefinedBehavior, syntax::SyntaxConfig}
 use super::{
     Block, BlockError, LIMIT, PullRequest,
     block::is_marked,
-    own,
+    own::Own,
     values::{CheckValues, Items, Room, Values, values},
 };
 
@@ -93,10 +93,10 @@ impl BodyTemplate {
     pub fn text(&self, request: &PullRequest<'_>) -> Result<String, TemplateError> {
         let block = Block::of(request.statement, request.receipt);
         let end = block.to_text()?;
-        let start = request.own_template.map(own::before_ours).unwrap_or_default();
+        let own = request.own_template.map_or(Own::Nothing, Own::of);
         for room in Room::FROM_LARGE_TO_SMALL {
             let middle = self.fill(&values(request, room))?;
-            let text = format!("{start}{middle}\n\n{end}\n");
+            let text = own.beside(&middle, &end);
             if text.len() > LIMIT {
                 continue;
             }

@@ -3,6 +3,7 @@
 use domain::digest::Digest;
 use evidence::body::{Block, BlockError, BodyTemplate, LIMIT, PullRequest, Words};
 use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use crate::stories::{self, Story};
 
@@ -35,7 +36,10 @@ fn the_block_in_every_text_is_ours() {
 fn hostile_words_are_not_acted_on() {
     let text = text(&stories::hostile());
     let (ours, block) = text.split_once("\n<!-- lamplighter:block v1\n").unwrap();
-    assert!(block.ends_with("\n-->\n"));
+    assert!(
+        block.contains("\n-->\n\n---\n"),
+        "the repository's template cannot be trusted to end, and stands last"
+    );
     // Outside of fences, where everything is shown letter by letter.
     let mut fence: Option<String> = None;
     let mut live = Vec::new();
@@ -64,6 +68,35 @@ fn hostile_words_are_not_acted_on() {
     for row in rows {
         assert_eq!(row.matches('|').count(), 6, "{row}");
     }
+}
+
+/// Asked of a reader of Markdown that is not ours.
+#[test]
+fn a_page_made_of_hostile_words_has_our_links_headings_and_folds_alone() {
+    let headings = |story: &Story| {
+        let text = text(story);
+        let (mut links, mut headings, mut html) = (Vec::new(), 0, String::new());
+        for event in Parser::new_ext(&text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH)
+        {
+            if let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event {
+                links.push(dest_url.to_string());
+            } else if let Event::Start(Tag::Heading { .. }) = event {
+                headings += 1;
+            } else if let Event::Html(piece) | Event::InlineHtml(piece) = event {
+                html.push_str(&piece);
+            }
+        }
+        (links, headings, html)
+    };
+    let mut hostile = stories::hostile();
+    hostile.own_template = None;
+    let (links, count, html) = headings(&hostile);
+    let (honest_links, honest_count, _) = headings(&stories::happy());
+    assert_eq!((links.len(), count), (4, 6));
+    assert_eq!((links, count), (honest_links, honest_count));
+    let (folds, block) = html.split_once("<!--").unwrap();
+    assert_eq!(folds.replace("</details>", "").matches('<').count(), 2 * 3, "{folds}");
+    assert_eq!(block.matches('<').count(), 0, "{block}");
 }
 
 #[test]
