@@ -275,8 +275,10 @@ impl Git {
             return Err(PushError::Stale);
         }
         let reason = complaint;
-        if reason.contains("rejected") || reason.contains("denied") || reason.contains("permission")
-        {
+        let is_no = ["rejected", "denied", "permission", "error: 401", "error: 403"]
+            .iter()
+            .any(|word| reason.contains(word));
+        if is_no {
             return Err(PushError::Rejected { reason });
         }
         Err(PushError::Unreachable { reason })

@@ -127,12 +127,14 @@ impl Running {
         let (output, complaints) = (self.output.take(), self.child.stderr.take());
         let (output, complaint, status) =
             tokio::join!(all(output, output_limit), last_lines(complaints), self.child.wait());
+        // First: who says too much is not listened to any more, and dies of that.
+        let output = output?;
         let succeeded = match status?.code() {
             Some(0) => Succeeded::Yes,
             Some(_) => Succeeded::No,
             None => return Err(GitError::Killed),
         };
-        Ok(Ran { succeeded, output: output?, complaint })
+        Ok(Ran { succeeded, output, complaint })
     }
 }
 

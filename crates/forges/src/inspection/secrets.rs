@@ -249,8 +249,8 @@ fn token(text: &[u8], at: usize, shape: &Shape) -> Hit {
 
 fn private_key(text: &[u8], at: usize) -> Hit {
     const ENDING: &[u8] = b"PRIVATE KEY";
-    let line: &[u8] = text.get(at..)?.split(|byte| *byte == b'\n').next()?;
-    let line = line.get(..line.len().min(100))?;
+    let near = text.get(at..text.len().min(at + 100))?;
+    let line = near.split(|byte| *byte == b'\n').next()?;
     let heading = line.windows(ENDING.len()).position(|part| part == ENDING)?;
     // A heading alone is a word in a program that reads keys.
     let start = at + heading;
@@ -280,7 +280,9 @@ fn password(text: &[u8], at: usize) -> Hit {
 }
 
 fn signed(text: &[u8], at: usize) -> Hit {
-    if text.get(at..at + 3)? != b"eyJ" || is_inside_a_word(text, at) {
+    // Inside of what was looked at already there is nothing new: so this takes no longer, the more of them there are.
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    if text.get(at..at + 3)? != b"eyJ" || before.is_some_and(|byte| wide(*byte)) {
         return None;
     }
     let head = run_of(text, at, 2_000, wide);

@@ -84,6 +84,16 @@ fn what_stood_there_before_is_not_told_again() {
     assert_eq!(find_new(None, old.as_bytes()).len(), 1);
 }
 
+/// With work for each that grows with the text, this would take very long.
+#[test]
+fn what_repeats_itself_does_not_take_longer_and_longer() {
+    let beginnings =
+        ["-----BEGIN ", "eyJ", "-eyJ", "eyJ.eyJ", "glpat-", "-glpat-", "secret=", "://a:b", "AKIA"];
+    for beginning in beginnings {
+        let _ = find(beginning.repeat((256 << 10) / beginning.len()).as_bytes());
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_searched(bytes: Vec<u8>) {

@@ -11,7 +11,7 @@ use domain::code::{CommitId, PullRequestNumber};
 
 use super::{
     ledger::{ATTEMPTS, Entry, Ledger, PULLS, Records, crowded, far_trouble, git_trouble},
-    record::Record,
+    record::{self, Record},
 };
 use crate::{
     git::{Far, PushError, RefName, Update},
@@ -135,7 +135,7 @@ fn opened(number: PullRequestNumber, base: String, delivery: &Delivery) -> Recor
     Record {
         number,
         title: one_line(&delivery.title),
-        body: delivery.body.clone(),
+        body: fitting(&delivery.body),
         state: PullState::Draft,
         merged_onto: None,
         branch: delivery.branch.clone(),
@@ -150,7 +150,7 @@ fn opened(number: PullRequestNumber, base: String, delivery: &Delivery) -> Recor
 fn updated(before: &Record, delivery: &Delivery) -> Record {
     Record {
         title: one_line(&delivery.title),
-        body: delivery.body.clone(),
+        body: fitting(&delivery.body),
         delivered: delivery.commit.clone(),
         ..before.clone()
     }
@@ -160,4 +160,15 @@ fn updated(before: &Record, delivery: &Delivery) -> Record {
 fn one_line(title: &str) -> String {
     let line: String = title.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     line.trim().chars().take(120).collect()
+}
+
+/// So does what is in a body; that it has a character too many is no reason not to deliver.
+fn fitting(body: &str) -> String {
+    let fine = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    let mut left = record::LONGEST_BODY;
+    let fits = |c: &char| {
+        left = left.saturating_sub(c.len_utf8());
+        left > 0
+    };
+    body.chars().filter(fine).take_while(fits).collect()
 }

@@ -19,7 +19,7 @@ use crate::git::RefName;
 pub const LARGEST: usize = 2 << 20;
 const VERSION: u32 = 1;
 const LONGEST_LINE: usize = 500;
-const LONGEST_BODY: usize = 256 << 10;
+pub(super) const LONGEST_BODY: usize = 256 << 10;
 const LONGEST_TEXT: usize = 64 << 10;
 const MOST_COMMENTS: usize = 1_000;
 const MOST_CHECKS: usize = 500;

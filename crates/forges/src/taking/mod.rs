@@ -72,6 +72,17 @@ impl From<GitError> for TakeError {
     }
 }
 
+/// What git could not do with objects that came out of a sandbox is their fault, unless git itself could not work.
+fn fault_of_objects(error: GitError) -> TakeError {
+    match error {
+        GitError::Io(_) | GitError::Killed => error.into(),
+        GitError::Failed { .. }
+        | GitError::OutOfTime
+        | GitError::TooMuch { .. }
+        | GitError::Strange { .. } => TakeError::Objects { reason: error.to_string() },
+    }
+}
+
 impl From<TakeError> for ForgeError {
     fn from(error: TakeError) -> Self {
         let reason = error.to_string();
@@ -106,7 +117,8 @@ pub(crate) async fn take<H: House>(
     let quarantine =
         Quarantine::open(house.scratch(), git, &mirror.path, &order.base, limits).await?;
     if let Some(commit) = git.resolve(&mirror.path, &name).await? {
-        return inspect(house, &quarantine, &order, commit.as_str()).await?.taken(commit);
+        let seen = inspect(house, &quarantine, &order, commit.as_str()).await?;
+        return Ok(seen.taken(commit));
     }
     let tree = bring_out(house, key, sandbox, &order, &quarantine).await?;
     quarantine.check_whole(&tree, &order.base).await?;
@@ -116,9 +128,12 @@ pub(crate) async fn take<H: House>(
         return Err(TakeError::NothingChanged);
     }
     let seen = inspect(house, &quarantine, &order, tree.as_str()).await?;
+    if seen.touched.is_empty() {
+        return Err(TakeError::NothingChanged);
+    }
     let commit = commit::commit(git, &quarantine.path(), tree.as_str(), &order).await?;
     let commit = keep(house, repository, &mirror, &quarantine, &name, commit).await?;
-    seen.taken(commit)
+    Ok(seen.taken(commit))
 }
 
 /// Runs the script inside, and has what it sends taken into the quarantine.
@@ -170,14 +185,11 @@ struct Seen {
 }
 
 impl Seen {
-    fn taken(self, commit: CommitId) -> Result<Taken, TakeError> {
-        if self.touched.is_empty() {
-            return Err(TakeError::NothingChanged);
-        }
+    fn taken(self, commit: CommitId) -> Taken {
         let path = |one: &Touched| String::from_utf8_lossy(&one.path).into_owned();
         let paths = self.touched.iter().map(path).collect();
         let change = Change { commit, difference: difference(&self.touched), paths };
-        Ok(Taken { change, flags: self.flags })
+        Taken { change, flags: self.flags }
     }
 }
 
@@ -191,9 +203,10 @@ async fn inspect<H: House>(
     let touched = quarantine.touched(&order.base, tree).await?;
     let mut inspector = Inspector::new(&order.policy, house.secrets());
     inspector.outline(&touched);
-    let names = quarantine.names(tree).await?;
-    inspector.meetings(&touched, names.split(|byte| *byte == 0).filter(|name| !name.is_empty()));
     if touched.len() <= order.policy.limits.files {
+        let names = quarantine.names(tree).await?;
+        let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        inspector.meetings(&touched, names);
         look_inside(&mut inspector, quarantine, order, &touched).await?;
     }
     Ok(Seen { flags: inspector.verdict()?, touched })
@@ -210,7 +223,8 @@ async fn look_inside<S: crate::inspection::KnownSecrets>(
     let limit = order.policy.limits.file_bytes;
     for one in touched {
         if let Some(object) = one.new_content() {
-            inspector.size(&one.path, blobs.size(object).await?);
+            let size = blobs.size(object).await.map_err(fault_of_objects)?;
+            inspector.size(&one.path, size);
         }
     }
     if inspector.is_refused() {
@@ -218,7 +232,7 @@ async fn look_inside<S: crate::inspection::KnownSecrets>(
     }
     for one in touched {
         let Some(object) = one.new_content() else { continue };
-        let new = blobs.read(object, limit).await?;
+        let new = blobs.read(object, limit).await.map_err(fault_of_objects)?;
         let old = match old_content(one, touched) {
             // Too large to be compared: then everything in the new one counts.
             Some(object) if blobs.size(object).await? > limit => None,

@@ -13,7 +13,7 @@ use domain::code::CommitId;
 use tokio::{io::AsyncWriteExt as _, sync::mpsc};
 
 use super::{
-    TakeError,
+    TakeError, fault_of_objects,
     heading::{Heading, HeadingError, HeadingReader},
 };
 use crate::{
@@ -33,7 +33,10 @@ pub(super) struct Quarantine {
 const MEMORY: u64 = 2 << 30;
 
 /// Names of all files of a large repository.
-const NAMES: u64 = 256 << 20;
+const NAMES: u64 = 128 << 20;
+
+/// What git says about more paths than anybody may touch.
+const DIFFERENCE: u64 = 32 << 20;
 
 /// Left to our own inspection, which says it better; everything else that git's own finds is final. Only names that every git of
 /// the last years knows: one that it does not know would end it.
@@ -111,10 +114,7 @@ impl Quarantine {
         match running.end(1 << 20).await {
             Ok(Ran { succeeded: Succeeded::Yes, .. }) => Ok((Some(heading), complaint)),
             Ok(ran) => Err(TakeError::Objects { reason: ran.complaint }),
-            Err(GitError::Killed) => {
-                Err(TakeError::Objects { reason: "git was killed at its limits".to_owned() })
-            }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(fault_of_objects(error)),
         }
     }
 
@@ -139,7 +139,7 @@ impl Quarantine {
         let mut command = self.git.on(&self.path());
         command.args(["rev-list", "--objects", "--quiet", tree.as_str()]);
         command.arg(format!("^{base}^{{tree}}"));
-        let ran = run(command, &[], self.allowance()).await?;
+        let ran = run(command, &[], self.allowance()).await.map_err(fault_of_objects)?;
         match ran.succeeded {
             Succeeded::Yes => Ok(()),
             Succeeded::No => Err(TakeError::Objects { reason: ran.complaint }),
@@ -163,7 +163,9 @@ impl Quarantine {
             "--no-abbrev",
         ]);
         command.args([&format!("{base}^{{tree}}"), &format!("{tree}^{{tree}}")]);
-        let raw = run(command, &[], self.allowance()).await?.checked("compare trees")?;
+        let allowance = Allowance { output_bytes: DIFFERENCE, ..self.allowance() };
+        let ran = run(command, &[], allowance).await;
+        let raw = ran.and_then(|ran| ran.checked("compare trees")).map_err(fault_of_objects)?;
         read_touched(&raw).map_err(|_wrong| GitError::Strange { doing: "compare trees" }.into())
     }
 
@@ -171,7 +173,8 @@ impl Quarantine {
     pub(super) async fn names(&self, tree: &str) -> Result<Vec<u8>, TakeError> {
         let mut command = self.git.on(&self.path());
         command.args(["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree]);
-        Ok(run(command, &[], self.allowance()).await?.checked("list files")?)
+        let ran = run(command, &[], self.allowance()).await;
+        ran.and_then(|ran| ran.checked("list files")).map_err(fault_of_objects)
     }
 
     pub(super) fn blobs(&self) -> Result<crate::git::Blobs, TakeError> {

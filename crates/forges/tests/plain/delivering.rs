@@ -127,6 +127,23 @@ async fn only_what_was_taken_is_delivered() {
 }
 
 #[tokio::test]
+async fn hostile_words_do_not_stop_a_delivery() {
+    let stage = Stage::new();
+    let forge = stage.forge();
+    let commit = commit(&stage, &forge, 1).await;
+    let hostile = contracts::forge::Delivery {
+        title: format!("Fix\n\u{1b}[2J{}", "x".repeat(900)),
+        body: format!("Because\0.\r\n\u{7}{}", "ü".repeat(300_000)),
+        ..delivery(&commit)
+    };
+    let first = forge.deliver(key(2), &hostile).await.unwrap();
+    assert_eq!(forge.deliver(key(2), &hostile).await.unwrap(), first);
+    let pull = forge.pull(&repository(), ONE).await.unwrap();
+    assert!(pull.title.starts_with("Fix  [2Jxxx") && pull.title.len() <= 120, "{}", pull.title);
+    assert!(pull.body.starts_with("Because.\nüüü") && pull.body.len() <= 256 << 10);
+}
+
+#[tokio::test]
 async fn comments_checks_and_reviews_are_kept_once_and_are_news_once() {
     let stage = Stage::new();
     let forge = stage.forge();

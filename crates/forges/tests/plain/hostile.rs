@@ -157,6 +157,28 @@ async fn a_very_deep_tree_made_by_hand_is_refused() {
 }
 
 #[tokio::test]
+async fn a_tree_that_is_its_own_branches_many_times_over_is_refused() {
+    let stage = Stage::new();
+    let forgery = Forgery::new(&stage.path("remote.git"));
+    let mut objects = vec![forgery.blob(b"x")];
+    let names: Vec<String> = (10..40).map(|number| number.to_string()).collect();
+    let wide = |mode: &str, object: &str| {
+        let entries: Vec<_> = names.iter().map(|name| (mode, name.as_bytes(), object)).collect();
+        forgery.tree(&entries)
+    };
+    // Thirty files in thirty directories in thirty directories ...: more files than there are atoms, in twenty objects.
+    let mut tree = wide("100644", &objects[0]);
+    for _ in 0..20 {
+        objects.push(tree.clone());
+        tree = wide("40000", &tree);
+    }
+    objects.push(tree.clone());
+    let objects: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let error = taken(&stage, forgery.says(&tree, &objects)).await;
+    assert!(matches!(error, TakeError::Objects { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_bomb_of_differences_ends_within_its_limits() {
     let stage = Stage::new();
     let forgery = Forgery::new(&stage.path("remote.git"));
