@@ -108,7 +108,10 @@ impl Documents<'_> {
                         || eslint::speaks_json(item)
                         || compiler::speaks_json(item)
                 });
-                known && items.iter().fold(true, |_, item| self.item(item) || known)
+                for item in items.iter().filter(|_| known) {
+                    self.item(item);
+                }
+                known
             }
             Value::Object(_) => self.object(value),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,

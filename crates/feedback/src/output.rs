@@ -1,7 +1,8 @@
 //! What a program printed, as text that parsers can look at.
 //!
 //! Bytes beyond the limit are cut out of the middle, whole lines at a time: the beginning names what was run, the end says how it ended.
-//! Colours and other commands to a terminal are removed, line ends are `\n`, and what is no UTF-8 is replaced.
+//! Colours and other commands to a terminal are removed, line ends are `\n`, many empty lines are two, and what is no UTF-8 is
+//! replaced.
 
 use std::borrow::Cow;
 
@@ -110,6 +111,13 @@ fn clean(bytes: &[u8], cleaned: &mut Vec<u8>) {
                 }
                 after
             }
+            // Empty lines are not read one by one, millions of times.
+            (b'\n', after) => {
+                if !cleaned.ends_with(b"\n\n\n") {
+                    cleaned.push(b'\n');
+                }
+                after
+            }
             (byte, after) => {
                 cleaned.push(byte);
                 after
@@ -176,6 +184,7 @@ mod tests {
     #[test]
     fn line_ends_are_ours_and_bytes_that_are_no_text_are_replaced() {
         assert_eq!(cleaned(b"a\r\nb\rc\xff"), "a\nb\nc\u{fffd}");
+        assert_eq!(cleaned(b"a\n\n\n\n\n\n\nb"), "a\n\n\nb");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     output::Output,
     place::Workspace,
     report::Report,
-    rust::libtest::Suites,
+    rust::{libtest::Suites, panic},
     text::Label,
 };
 
@@ -64,6 +64,9 @@ pub fn read(run: &Run<'_>, workspace: &Workspace) -> Report {
                 report.join(format.read(text, run.command, &mut suites, workspace));
             }
         }
+    }
+    for text in &texts {
+        panic::overheard(text, &mut report, workspace);
     }
     report.explain_failures();
     if !run.exit.is_success() {

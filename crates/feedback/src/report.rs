@@ -1,7 +1,7 @@
 //! All that a run of a check found, within limits.
 //!
-//! Findings and tests beyond the limits are counted and left off; the counts include them. A test has one entry: of two words about one test
-//! the worse counts.
+//! Findings and tests beyond the limits are counted and left off; the counts include them. Warnings and notes have room of their own, so that
+//! they leave no error out. A test has one entry: of two words about one test the worse counts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,12 +13,12 @@ use crate::{
     test::{Outcome, TestCase, TestName},
 };
 
-/// Findings kept in one report.
+/// Findings kept in one report: half of them for errors and failures, half for warnings and notes.
 pub const MOST_FINDINGS: usize = 2_000;
 /// Tests kept in one report.
 pub const MOST_TESTS: usize = 50_000;
-/// Text kept in one report, of all findings and tests together.
-pub const MOST_BYTES: usize = 16 << 20;
+/// Text kept in one report: so much of findings, and so much of tests.
+pub const MOST_BYTES: usize = 8 << 20;
 
 /// How many there were of each, also of those that were left off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -70,17 +70,43 @@ impl LeftOff {
     }
 }
 
+/// How many there are of something, and how much text they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Room {
+    count: usize,
+    bytes: usize,
+}
+
+const GRAVE: Room = Room { count: MOST_FINDINGS / 2, bytes: MOST_BYTES / 2 };
+const MINOR: Room = Room { count: MOST_FINDINGS / 2, bytes: MOST_BYTES / 2 };
+const TESTS: Room = Room { count: MOST_TESTS, bytes: MOST_BYTES };
+
+impl Room {
+    /// Takes one more with so much text, if there is room.
+    fn take(&mut self, bytes: usize, most: Self) -> bool {
+        let fits = self.count < most.count && self.bytes + bytes <= most.bytes;
+        if fits {
+            self.count += 1;
+            self.bytes += bytes;
+        }
+        fits
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Report {
     tools: BTreeSet<Tool>,
     findings: Vec<Finding>,
     /// Hashes of the findings: a second copy of each would be too much, and whoever makes two alike hides only their own words.
     seen: BTreeSet<u64>,
-    /// Bytes of text that are kept.
-    bytes: usize,
+    /// How much of it is errors and failures.
+    grave: Room,
+    /// How much of it is warnings and notes.
+    minor: Room,
     /// Tests that a finding is about.
     explained: BTreeSet<TestName>,
     tests: Vec<TestCase>,
+    room: Room,
     names: BTreeMap<TestName, usize>,
     errors: u64,
     warnings: u64,
@@ -149,12 +175,14 @@ impl Report {
             Kind::Failure | Kind::Note => {}
         }
         self.heard(finding.tool.clone());
-        let bytes = finding.bytes();
-        if self.findings.len() >= MOST_FINDINGS || self.bytes + bytes > MOST_BYTES {
+        let (room, most) = match finding.kind {
+            Kind::Error | Kind::Failure => (&mut self.grave, GRAVE),
+            Kind::Warning | Kind::Note => (&mut self.minor, MINOR),
+        };
+        if !room.take(finding.bytes(), most) {
             self.left_off.findings += 1;
             return;
         }
-        self.bytes += bytes;
         self.seen.insert(hash);
         self.explained.extend(finding.test.clone());
         self.findings.push(finding);
@@ -165,18 +193,16 @@ impl Report {
         if let Some(known) = self.names.get(&test.name).and_then(|at| self.tests.get_mut(*at)) {
             if test.outcome > known.outcome {
                 // The limit may be passed by no more than what is said again about tests that are known.
-                self.bytes = (self.bytes + test.bytes()).saturating_sub(known.bytes());
+                self.room.bytes = (self.room.bytes + test.bytes()).saturating_sub(known.bytes());
                 *known = test;
             }
             return;
         }
-        let bytes = test.bytes();
-        if self.tests.len() >= MOST_TESTS || self.bytes + bytes > MOST_BYTES {
+        if !self.room.take(test.bytes(), TESTS) {
             self.left_off.tests += 1;
             *slot(&mut self.beyond, test.outcome) += 1;
             return;
         }
-        self.bytes += bytes;
         self.names.insert(test.name.clone(), self.tests.len());
         self.tests.push(test);
     }
@@ -187,7 +213,7 @@ impl Report {
             return self.ran(test);
         };
         if known.message.is_none() && test.outcome >= known.outcome {
-            self.bytes = (self.bytes + test.bytes()).saturating_sub(known.bytes());
+            self.room.bytes = (self.room.bytes + test.bytes()).saturating_sub(known.bytes());
             *known = test;
         }
     }
@@ -223,18 +249,19 @@ impl Report {
         }
     }
 
+    /// Tests that failed, and about which there is no finding.
+    pub(crate) fn unexplained(&self) -> impl Iterator<Item = &TestCase> {
+        let silent =
+            |test: &&TestCase| test.outcome.is_failure() && !self.explained.contains(&test.name);
+        self.tests.iter().filter(silent).take(MOST_FINDINGS)
+    }
+
     /// Every test that failed has a finding, also if nobody said why.
     pub(crate) fn explain_failures(&mut self) {
-        let silent: Vec<&TestCase> = self
-            .tests
-            .iter()
-            .filter(|test| test.outcome.is_failure() && !self.explained.contains(&test.name))
-            .take(MOST_FINDINGS)
-            .collect();
         let tool = if self.tools.len() == 1 { self.tools.first().cloned() } else { None };
         let tool = tool.unwrap_or(Tool::Unknown);
         let findings: Vec<Finding> =
-            silent.into_iter().map(|test| unexplained(test, &tool)).collect();
+            self.unexplained().map(|test| unexplained(test, &tool)).collect();
         for finding in findings {
             self.find(finding);
         }
@@ -310,7 +337,10 @@ mod tests {
     #[test]
     fn what_is_beyond_the_limits_is_counted() {
         let mut report = Report::new();
-        for number in 0..MOST_FINDINGS + 5 {
+        for number in 0..MOST_FINDINGS / 2 + 2 {
+            report.find(Finding::new(Kind::Warning, Tool::Unknown, &number.to_string()));
+        }
+        for number in 0..MOST_FINDINGS / 2 + 3 {
             report.find(Finding::new(Kind::Error, Tool::Unknown, &number.to_string()));
         }
         for number in 0..MOST_TESTS + 7 {
@@ -319,7 +349,8 @@ mod tests {
         assert_eq!(report.findings().len(), MOST_FINDINGS);
         assert_eq!(report.tests().len(), MOST_TESTS);
         assert_eq!(report.left_off(), LeftOff { findings: 5, tests: 7, bytes: 0 });
-        assert_eq!(report.counts().errors, MOST_FINDINGS as u64 + 5);
+        assert_eq!(report.counts().errors, MOST_FINDINGS as u64 / 2 + 3);
+        assert_eq!(report.counts().warnings, MOST_FINDINGS as u64 / 2 + 2);
         assert_eq!(report.counts().tests.passed, MOST_TESTS as u64 + 7);
     }
 

@@ -1,5 +1,7 @@
 //! Output that was written to break us: nothing panics, every limit holds, and no path leaves the workspace.
 
+#![expect(clippy::indexing_slicing, reason = "helpers of tests, outside of any test function")]
+
 use feedback::{
     Exit, Format, Run, STREAM_BYTES, parse,
     place::{PATH_BYTES, Place, Workspace},
@@ -232,7 +234,8 @@ fn documents_that_are_too_deep_too_dense_or_have_entities_are_not_followed() {
 fn what_is_beyond_the_limit_of_a_stream_is_said() {
     let workspace = Workspace::at("/home/dev/src");
     let mut bytes = b"src/a.c:1:2: error: first\n".to_vec();
-    bytes.resize(STREAM_BYTES * 2, b'\n');
+    let filler = format!("{}\n", "x".repeat(4_000));
+    bytes.extend_from_slice(filler.repeat(STREAM_BYTES * 2 / filler.len()).as_bytes());
     bytes.extend_from_slice(b"src/b.c:3:4: error: last\n");
     let report = read(
         &Run { command: "make", exit: Exit::Code(2), stdout: &bytes, stderr: &[] },

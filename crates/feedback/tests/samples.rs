@@ -21,6 +21,8 @@ const RUST: &[Sample] = &[
     ("rust/cargo-test-workspace.txt", "cargo test --workspace --no-fail-fast", 101),
     ("rust/cargo-test-quiet.txt", "cargo test --workspace --no-fail-fast -q", 101),
     ("rust/cargo-test-json.jsonl", "cargo test -- --format json", 101),
+    ("rust/cargo-test-aborts.txt", "cargo test --test whole", 101),
+    ("rust/cargo-test-nocapture.txt", "cargo test -- --nocapture", 101),
     ("rust/cargo-clippy.txt", "cargo clippy", 0),
     ("rust/cargo-clippy.jsonl", "cargo clippy --message-format json", 0),
     ("rust/cargo-clippy-short.txt", "cargo clippy --message-format short", 0),

@@ -59,6 +59,10 @@ impl Reader<'_> {
             }
             return;
         }
+        if let Some(program) = line.strip_prefix("  process didn't exit successfully: `") {
+            self.finish();
+            return self.died(program);
+        }
         if self.short(line) {
             return self.finish();
         }
@@ -81,6 +85,15 @@ impl Reader<'_> {
             Finding::new(kind, Tool::Rustc, message).rule(rule).at(located.place(self.workspace));
         self.report.find(finding);
         true
+    }
+
+    /// A program of tests, or a build script, that ended before it could say why.
+    fn died(&mut self, program: &str) {
+        let (program, how) = program.split_once("` ").unwrap_or((program, ""));
+        let name = program.rsplit('/').next().unwrap_or_default();
+        let name = name.split_once('-').map_or(name, |(name, _)| name);
+        let message = format!("`{name}` ended {how}");
+        self.report.find(Finding::new(Kind::Error, Tool::Cargo, &message));
     }
 
     fn finish(&mut self) {

@@ -30,8 +30,14 @@ pub(crate) fn speaks(text: &str) -> bool {
 }
 
 pub(crate) fn read(text: &str, suites: &mut Suites, workspace: &Workspace) -> Report {
-    let mut reader =
-        Reader { suites, workspace, report: Report::new(), suite: String::new(), failing: None };
+    let mut reader = Reader {
+        suites,
+        workspace,
+        report: Report::new(),
+        suite: String::new(),
+        interrupted: String::new(),
+        failing: None,
+    };
     for line in lines(text) {
         reader.line(line);
     }
@@ -76,6 +82,8 @@ struct Reader<'a> {
     workspace: &'a Workspace,
     report: Report,
     suite: String,
+    /// The test that is named on a line on which it does not end.
+    interrupted: String,
     /// The test whose output is being printed.
     failing: Option<(String, Gathered)>,
 }
@@ -97,9 +105,13 @@ impl Reader<'_> {
             self.suite = self.suites.next();
             self.report.heard(Tool::Libtest);
         } else if let Some((name, outcome)) =
-            line.strip_prefix("test ").and_then(|line| line.rsplit_once(" ... "))
+            line.strip_prefix("test ").and_then(|line| line.split_once(" ... "))
         {
             self.test(name, outcome);
+        } else if ["ok", "FAILED"].contains(&line) {
+            // With `--nocapture`, what a test prints stands between its name and how it ended.
+            let name = std::mem::take(&mut self.interrupted);
+            self.test(&name, line);
         } else if let Some(name) = line.strip_suffix(" --- FAILED") {
             self.test(name, "FAILED");
         }
@@ -122,9 +134,12 @@ impl Reader<'_> {
             _ if said.starts_with("bench:") => (Outcome::Passed, ""),
             _ => match said.strip_prefix("ignored") {
                 Some(reason) => (Outcome::Skipped, reason.trim_start_matches([',', ' '])),
-                None => return,
+                None => return name.clone_into(&mut self.interrupted),
             },
         };
+        if name.is_empty() {
+            return;
+        }
         let (name, place) = self.name(name);
         self.report.ran(TestCase::new(name, outcome).at(place).message(reason).took(took));
     }

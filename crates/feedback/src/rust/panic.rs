@@ -1,10 +1,13 @@
 //! What a Rust test prints when it fails: a panic, an `Error:`, or a panic that did not come.
 
+use std::collections::BTreeMap;
+
 use crate::{
     finding::{Finding, Kind, Tool},
     located,
     output::{Gathered, lines, plain},
     place::{Place, Workspace},
+    report::Report,
     test::{Outcome, TestCase, TestName},
 };
 
@@ -44,6 +47,38 @@ pub(crate) fn failed(
         .actual(if reason.actual.is_empty() { &reason.left } else { &reason.actual })
         .details(reason.details.as_str());
     (test.at(place).message(message), finding)
+}
+
+/// With `--nocapture`, panics are not told with their tests but as they come, often on the other stream. The thread has the test's name.
+pub(crate) fn overheard(text: &str, report: &mut Report, workspace: &Workspace) {
+    let silent: BTreeMap<String, TestCase> =
+        report.unexplained().map(|test| (test.name.name.to_string(), test.clone())).collect();
+    if silent.is_empty() {
+        return;
+    }
+    let mut open: Option<(TestCase, Gathered)> = None;
+    for line in lines(text) {
+        if panicked_at(line).is_some() {
+            finish(&mut open, report, workspace);
+            let thread = line.strip_prefix("thread '").and_then(|line| line.split_once('\''));
+            let failing = thread.and_then(|(thread, _)| silent.get(thread));
+            open = failing.map(|test| (test.clone(), Gathered::default()));
+        } else if line.is_empty() || line.starts_with("error: ") {
+            finish(&mut open, report, workspace);
+        }
+        if let Some((_, printed)) = &mut open {
+            printed.line(line);
+        }
+    }
+    finish(&mut open, report, workspace);
+}
+
+fn finish(open: &mut Option<(TestCase, Gathered)>, report: &mut Report, workspace: &Workspace) {
+    if let Some((test, printed)) = open.take() {
+        let (test, finding) = failed(&Tool::Libtest, test, printed.as_str(), workspace);
+        report.explain(test);
+        report.find_once(finding);
+    }
 }
 
 impl Reason {
