@@ -11,6 +11,8 @@ use super::{
 const NAME_LIMIT: usize = 60;
 /// A detected command is one line that somebody could have typed.
 const COMMAND_LIMIT: usize = 2_000;
+/// CI tries a library with many combinations of features. A few tell most of it, and each takes its time, twice.
+const VARIANTS_LIMIT: usize = 4;
 /// More than a person would read.
 const STANDS_FOR_LIMIT: usize = 8;
 
@@ -29,6 +31,8 @@ pub(super) fn among(mut found: Vec<Candidate>) -> Vec<Check> {
             }
         } else if kept.len() < CHECKS_LIMIT
             && !kept.iter().any(|(first, _)| is_left_out(first, &candidate))
+            && kept.iter().filter(|(first, _)| is_variant(first, &candidate)).count()
+                < VARIANTS_LIMIT
         {
             kept.push((candidate, BTreeSet::new()));
         }
@@ -44,6 +48,12 @@ pub(super) fn among(mut found: Vec<Candidate>) -> Vec<Check> {
             Some(Check { name, kind, command, directory, why, confidence })
         })
         .collect()
+}
+
+fn is_variant(first: &Candidate, candidate: &Candidate) -> bool {
+    first.kind == candidate.kind
+        && first.directory == candidate.directory
+        && first.ecosystems == candidate.ecosystems
 }
 
 /// Whose CI looks at the same code and leaves a habit out does not hold it: running it would only find what nobody minds. Tests are

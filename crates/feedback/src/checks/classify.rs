@@ -165,11 +165,23 @@ fn tool(program: &str, arguments: &[&str]) -> Option<(Kind, Ecosystem)> {
     Some(found)
 }
 
+/// Another toolchain, another target or an interpreter is nothing that a sandbox has by itself.
 fn cargo(arguments: &[&str]) -> Result<Kind, Meaning> {
+    let is_special = |word: &str| {
+        matches!(word, "--target" | "-Z" | "miri" | "hack")
+            || word.starts_with("--target=")
+            || word.starts_with("-Z")
+    };
+    let toolchain = arguments.first().and_then(|word| word.strip_prefix('+'));
+    if toolchain.is_some_and(|toolchain| toolchain != "stable")
+        || arguments.iter().any(|word| is_special(word))
+    {
+        return Err(Meaning::Unknown);
+    }
     let mut words = arguments.iter().copied().skip_while(|word| word.starts_with(['+', '-']));
     let checks = arguments.contains(&"--check");
     match words.next().unwrap_or_default() {
-        "test" | "t" | "nextest" | "miri" | "hack" | "llvm-cov" => Ok(Kind::Test),
+        "test" | "t" | "nextest" | "llvm-cov" => Ok(Kind::Test),
         "clippy" | "deny" | "audit" | "machete" | "doc" => Ok(Kind::Lint),
         "build" | "b" | "check" | "c" => Ok(Kind::Build),
         "fmt" if checks => Ok(Kind::Format),

@@ -87,7 +87,10 @@ fn commands_mean_what_they_do() {
     let judges = |kind, ecosystem| Some((kind, ecosystem));
     for (line, said) in [
         ("cargo test --workspace", judges(Kind::Test, Rust)),
-        ("cargo +nightly fmt --all -- --check", judges(Kind::Format, Rust)),
+        ("cargo +stable fmt --all -- --check", judges(Kind::Format, Rust)),
+        ("cargo +nightly fmt --all -- --check", None),
+        ("cargo test --target=wasm32-unknown-unknown", None),
+        ("cargo miri test", None),
         ("cargo fmt", None),
         ("cargo nextest run", judges(Kind::Test, Rust)),
         ("RUSTFLAGS=-Dwarnings cargo clippy", judges(Kind::Lint, Rust)),
@@ -251,6 +254,17 @@ fn yaml_that_grows_or_digs_is_not_followed() {
     assert_eq!(commands(&[(".github/workflows/a.yml", &deep)]), [""; 0]);
     let many = format!("on: push\njobs: [{}]", "a, ".repeat(100_000));
     assert_eq!(commands(&[(".github/workflows/a.yml", &many)]), [""; 0]);
+}
+
+#[test]
+fn of_many_variants_a_few_are_run() {
+    let steps: Vec<String> =
+        (0..20).map(|number| format!("- run: cargo test --features f{number}\n")).collect();
+    let text = format!(
+        "on: push\njobs: {{ a: {{ steps:\n[ {} ] }} }}",
+        steps.concat().replace("- run: ", "{ run: ").replace('\n', " },\n")
+    );
+    assert_eq!(commands(&[(".github/workflows/a.yml", &text)]).len(), 4);
 }
 
 #[test]

@@ -51,6 +51,7 @@ const FOREIGN: &[&str] = &[
     "examples",
     "example",
     "samples",
+    "fuzz",
     "venv",
     ".venv",
     "site-packages",

@@ -64,30 +64,62 @@ pub(super) fn tests(files: &Files<'_>, found: &mut Found) {
 
 /// Compares tests of one name, those of one file with each other first. Tells which are left over.
 fn pair<'a>(same: Same<'a>, found: &mut Found) -> (Vec<Here<'a>>, Vec<Here<'a>>) {
-    let mut waiting: BTreeMap<usize, VecDeque<Here<'a>>> = BTreeMap::new();
-    for new in same.new {
-        waiting.entry(new.change).or_default().push_back(new);
-    }
-    let mut elsewhere = VecDeque::new();
+    let mut files: BTreeMap<usize, Same<'a>> = BTreeMap::new();
     for old in same.old {
-        match waiting.get_mut(&old.change).and_then(VecDeque::pop_front) {
-            Some(new) => compare(old, new, found),
-            None => elsewhere.push_back(old),
+        files.entry(old.change).or_default().old.push(old);
+    }
+    for new in same.new {
+        files.entry(new.change).or_default().new.push(new);
+    }
+    let mut elsewhere = Same::default();
+    for file in files.into_values() {
+        let mut rest = without_unchanged(file);
+        let is_clear = rest.old.len() == 1 && rest.new.len() == 1;
+        let pairs = rest.old.len().min(rest.new.len());
+        for (old, new) in rest.old.drain(..pairs).zip(rest.new.drain(..pairs)) {
+            compare_marks(old, new, found);
+            // Of several tests of one name in one file, it is not known which is which.
+            if is_clear {
+                compare_questions(old, new, found);
+            }
+        }
+        elsewhere.old.append(&mut rest.old);
+        elsewhere.new.append(&mut rest.new);
+    }
+    let mut rest = without_unchanged(elsewhere);
+    let pairs = rest.old.len().min(rest.new.len());
+    for (old, new) in rest.old.drain(..pairs).zip(rest.new.drain(..pairs)) {
+        compare(old, new, found);
+    }
+    (rest.old, rest.new)
+}
+
+/// Tests of one name whose lines and marks are the same are the same test, wherever it stands.
+fn without_unchanged<'a>(same: Same<'a>) -> Same<'a> {
+    let mut known: BTreeMap<(&'a [u64], Mark), Vec<Here<'a>>> = BTreeMap::new();
+    // The first is taken first.
+    for new in same.new.into_iter().rev() {
+        known.entry((&new.test.measure.lines, new.test.mark)).or_default().push(new);
+    }
+    let mut old = Vec::new();
+    for test in same.old {
+        let again = known.get_mut(&(test.test.measure.lines.as_slice(), test.test.mark));
+        if again.and_then(Vec::pop).is_none() {
+            old.push(test);
         }
     }
-    let mut left: VecDeque<Here<'a>> = waiting.into_values().flatten().collect();
-    while let (Some(old), Some(new)) = (elsewhere.front().copied(), left.front().copied()) {
-        compare(old, new, found);
-        elsewhere.pop_front();
-        left.pop_front();
-    }
-    (elsewhere.into(), left.into())
+    let mut new: Vec<Here<'a>> = known.into_values().flatten().collect();
+    new.sort_by_key(|test| (test.change, test.test.line));
+    Same { old, new }
 }
 
 fn compare(old: Here<'_>, new: Here<'_>, found: &mut Found) {
-    let mut add =
-        |kind, line, what: String| found.add(Weakened::new(kind, new.path, Some(line), &what));
-    let (before, now) = (&old.test.measure, &new.test.measure);
+    compare_marks(old, new, found);
+    compare_questions(old, new, found);
+}
+
+/// Is it kept from counting?
+fn compare_marks(old: Here<'_>, new: Here<'_>, found: &mut Found) {
     let name = &new.test.name;
     let marked = match new.test.mark {
         Mark::Runs => None,
@@ -99,8 +131,16 @@ fn compare(old: Here<'_>, new: Here<'_>, found: &mut Found) {
         Mark::Only => Some((Weakening::OthersSkipped, format!("only `{name}` is run"))),
     };
     if let Some((kind, what)) = marked.filter(|_| new.test.mark > old.test.mark) {
-        add(kind, new.test.line, what);
+        found.add(Weakened::new(kind, new.path, Some(new.test.line), &what));
     }
+}
+
+/// Does it ask less?
+fn compare_questions(old: Here<'_>, new: Here<'_>, found: &mut Found) {
+    let mut add =
+        |kind, line, what: String| found.add(Weakened::new(kind, new.path, Some(line), &what));
+    let (before, now) = (&old.test.measure, &new.test.measure);
+    let name = &new.test.name;
     if !(before.is_known && now.is_known) {
         return;
     }

@@ -18,7 +18,7 @@ pub(super) fn tests(code: &mut Code<'_>, language: Language) -> Vec<Test> {
             at = annotation.end + usize::from(language == Language::Rust);
             continue;
         }
-        let Some(word) = code.next_word(next, code.len()).filter(|word| word.start == next) else {
+        let Some(word) = code.word_at(next) else {
             // Something between an annotation and what it stands before: it stood before nothing that we know.
             if !b"<>,?&.*".contains(&code.byte(next).unwrap_or(b' ')) {
                 marks = Marks::default();
@@ -34,7 +34,8 @@ pub(super) fn tests(code: &mut Code<'_>, language: Language) -> Vec<Test> {
         match declared {
             Declared::Function(name) => {
                 at = name.end;
-                if !found.is_test {
+                // A name with `$` is a macro's: how many tests it makes, and which, is not seen here.
+                if !found.is_test || code.byte(name.start) == Some(b'$') {
                     continue;
                 }
                 let body = body(code, name.end);

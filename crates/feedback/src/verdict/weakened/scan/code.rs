@@ -76,6 +76,13 @@ impl<'a> Code<'a> {
         rest.iter().position(|byte| !byte.is_ascii_whitespace()).map(|at| from + at)
     }
 
+    /// The word that begins here.
+    pub(super) fn word_at(&self, at: usize) -> Option<Range<usize>> {
+        // Asking for the next word instead would read a table without words again for each of its brackets.
+        self.byte(at).filter(|byte| is_word(*byte))?;
+        self.next_word(at, at + 1)
+    }
+
     /// The next word at or after a place, if it begins before `end`.
     pub(super) fn next_word(&self, from: usize, end: usize) -> Option<Range<usize>> {
         let bytes = self.masked.get(from..end.min(self.len()))?;

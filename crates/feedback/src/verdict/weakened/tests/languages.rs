@@ -102,6 +102,22 @@ fn a_test_that_moved_and_lost_something_on_the_way_is_noticed() {
 }
 
 #[test]
+fn tests_of_one_name_in_one_file_are_not_taken_for_each_other() {
+    let test = |body: &str| format!("mod m {{\n#[test]\nfn works() {{\n{body}\n}}\n}}\n");
+    let (first, second) = (test("assert!(a);\nassert!(b);"), test("assert!(c);"));
+    let between = test("assert!(d);");
+    let old = format!("{first}{second}");
+    assert_eq!(edit("a.rs", &old, &format!("{between}{first}{second}")), [""; 0]);
+    assert_eq!(edit("a.rs", &old, &format!("{second}{first}")), [""; 0]);
+    assert_eq!(edit("a.rs", &old, &first), ["a.rs:10: test deleted: `works` is gone"]);
+    let fewer = format!("{}{second}", test("assert!(a);"));
+    assert_eq!(
+        edit("a.rs", &old, &fewer),
+        ["a.rs:3: assertions removed: `works` has 1 assertion, and had 2"]
+    );
+}
+
+#[test]
 fn a_deleted_file_is_told_once_with_the_tests_that_are_gone() {
     assert_eq!(
         told(&[("tests/a.rs", Some(RUST), None)]),

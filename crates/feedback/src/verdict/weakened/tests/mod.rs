@@ -170,6 +170,7 @@ fn hostile_files_are_read_once() {
         ("a.rs", many("#[test] fn a ")),
         ("a.rs", many("#[test] fn a(")),
         ("a.rs", many("#[test] fn a() { ")),
+        ("a.rs", many("('x', 'y'), ")),
         ("a.rs", many("/*")),
         ("a.rs", many("r#\"")),
         ("test_a.py", "def test_a(\n".repeat(BYTES / 16) + &")".repeat(BYTES / 16)),
