@@ -1,33 +1,9 @@
 //! justfiles: the recipes whose names promise a check.
 
-use super::{
-    candidate::Candidate,
-    check::Directory,
-    targets::{Targets, is_typable},
-    tree::Survey,
-};
+use super::targets::{Dialect, Targets, is_typable};
 
-const NAMES: &[&str] = &["justfile", "Justfile", ".justfile"];
-
-pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
-    survey
-        .directories(NAMES)
-        .iter()
-        .flat_map(|directory| {
-            let file =
-                NAMES.iter().find(|name| survey.has(directory, name)).copied().unwrap_or_default();
-            targets(survey, directory).map_or(Vec::new(), |targets| {
-                targets.checks("just", directory, &directory.file(file))
-            })
-        })
-        .collect()
-}
-
-/// The recipes of the justfile in a directory.
-pub(super) fn targets(survey: &Survey, directory: &Directory) -> Option<Targets> {
-    let text = NAMES.iter().find_map(|name| survey.text(directory, name))?;
-    Some(parse(text))
-}
+pub(super) const JUST: Dialect =
+    Dialect { files: &["justfile", "Justfile", ".justfile"], program: "just", parse };
 
 fn parse(text: &str) -> Targets {
     let mut targets = Targets::default();

@@ -1,34 +1,10 @@
 //! Makefiles: the targets whose names promise a check.
 
-use super::{
-    candidate::Candidate,
-    check::Directory,
-    targets::{Targets, is_typable},
-    tree::Survey,
-};
+use super::targets::{Dialect, Targets, is_typable};
 
 /// In the order in which make looks for them.
-const NAMES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
-
-pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
-    let directories = survey.directories(NAMES);
-    directories
-        .iter()
-        .flat_map(|directory| {
-            let file =
-                NAMES.iter().find(|name| survey.has(directory, name)).copied().unwrap_or_default();
-            targets(survey, directory).map_or(Vec::new(), |targets| {
-                targets.checks("make", directory, &directory.file(file))
-            })
-        })
-        .collect()
-}
-
-/// The targets of the Makefile in a directory.
-pub(super) fn targets(survey: &Survey, directory: &Directory) -> Option<Targets> {
-    let text = NAMES.iter().find_map(|name| survey.text(directory, name))?;
-    Some(parse(text))
-}
+pub(super) const MAKE: Dialect =
+    Dialect { files: &["GNUmakefile", "makefile", "Makefile"], program: "make", parse };
 
 fn parse(text: &str) -> Targets {
     let mut targets = Targets::default();

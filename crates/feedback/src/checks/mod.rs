@@ -54,8 +54,8 @@ pub fn choose(declared: Vec<Check>, tree: &impl Tree) -> Vec<Check> {
 pub fn detect(tree: &impl Tree) -> Vec<Check> {
     let survey = Survey::of(tree);
     let mut found = workflow::read(&survey);
-    found.extend(makefile::read(&survey));
-    found.extend(justfile::read(&survey));
+    found.extend(makefile::MAKE.read(&survey));
+    found.extend(justfile::JUST.read(&survey));
     found.extend(package_json::read(&survey));
     found.extend(cargo::read(&survey));
     found.extend(python::read(&survey));

@@ -7,14 +7,43 @@ use super::{
     check::{Confidence, Directory},
     classify::{self, Ecosystem},
     names,
+    tree::Survey,
 };
 
 /// Nobody types the name of the thousandth target.
-pub(super) const TARGETS_LIMIT: usize = 500;
+const TARGETS_LIMIT: usize = 500;
 const LINES_LIMIT: usize = 200;
 
+/// A program that runs targets, and how its files are read.
+pub(super) struct Dialect {
+    /// Names of its file; the first that is there counts.
+    pub(super) files: &'static [&'static str],
+    pub(super) program: &'static str,
+    pub(super) parse: fn(&str) -> Targets,
+}
+
+impl Dialect {
+    /// The checks of all its files.
+    pub(super) fn read(&self, survey: &Survey) -> Vec<Candidate> {
+        let mut found = Vec::new();
+        for directory in survey.directories(self.files) {
+            let file = self.files.iter().find(|name| survey.has(&directory, name));
+            if let (Some(file), Some(targets)) = (file, self.targets(survey, &directory)) {
+                found.extend(targets.checks(self.program, &directory, &directory.file(file)));
+            }
+        }
+        found
+    }
+
+    /// The targets of its file in a directory.
+    pub(super) fn targets(&self, survey: &Survey, directory: &Directory) -> Option<Targets> {
+        let text = self.files.iter().find_map(|name| survey.text(directory, name))?;
+        Some((self.parse)(text))
+    }
+}
+
 #[derive(Debug, Default)]
-pub(super) struct Target {
+struct Target {
     needs: Vec<String>,
     lines: Vec<String>,
 }
@@ -63,12 +92,7 @@ impl Targets {
     }
 
     /// The targets that are checks: named as one, with something to do, and not only a bundle of others that are checks themselves.
-    pub(super) fn checks(
-        &self,
-        program: &str,
-        directory: &Directory,
-        file: &str,
-    ) -> Vec<Candidate> {
+    fn checks(&self, program: &str, directory: &Directory, file: &str) -> Vec<Candidate> {
         let named: BTreeMap<&str, _> =
             self.0.keys().filter_map(|name| Some((name.as_str(), names::kind_of(name)?))).collect();
         let is_bundle = |name: &str, target: &Target| {

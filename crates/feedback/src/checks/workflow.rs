@@ -166,8 +166,8 @@ impl Script<'_> {
     ) -> BTreeSet<Ecosystem> {
         let targets = match runner {
             Runner::Package => return BTreeSet::from([Ecosystem::JavaScript]),
-            Runner::Make => makefile::targets(self.survey, about),
-            Runner::Just => justfile::targets(self.survey, about),
+            Runner::Make => makefile::MAKE.targets(self.survey, about),
+            Runner::Just => justfile::JUST.targets(self.survey, about),
         };
         targets.map_or(BTreeSet::new(), |targets| targets.ecosystems(names))
     }
