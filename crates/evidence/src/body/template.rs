@@ -165,3 +165,41 @@ fn rich() -> Values {
     }
     values
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../../docs/reference/pull-request.md");
+
+    /// The names of all values, also of those within others.
+    fn names(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(entries) => {
+                for (name, inner) in entries {
+                    found.push(name.clone());
+                    names(inner, found);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| names(item, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    #[test]
+    fn the_page_names_every_value_and_no_other() {
+        let mut known = Vec::new();
+        names(&serde_json::to_value(rich()).unwrap(), &mut known);
+        let rows: Vec<&str> = PAGE.lines().filter(|line| line.starts_with("| `")).collect();
+        let told: Vec<&str> =
+            rows.iter().flat_map(|row| row.split('`').skip(1).step_by(2)).collect();
+        for name in &known {
+            assert!(told.contains(&name.as_str()), "`{name}` is not on the page");
+        }
+        for name in told {
+            assert!(known.iter().any(|it| it == name), "there is no `{name}`");
+        }
+    }
+}
