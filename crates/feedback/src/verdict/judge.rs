@@ -157,8 +157,11 @@ impl CheckVerdict {
     fn proves(&self) -> bool {
         match self.outcome {
             Outcome::Passed | Outcome::Fixed | Outcome::Flaky => true,
+            // A run that ends early each time shows little, and a change could make it end earlier.
             Outcome::KnownFailure => {
-                self.head.as_ref().is_some_and(|side| side.counts.tests.passed > 0)
+                let some_passed =
+                    self.head.as_ref().is_some_and(|side| side.counts.tests.passed > 0);
+                some_passed && self.count(Change::NotReached) == 0
             }
             Outcome::Regressed(_) | Outcome::NotRun | Outcome::Unjudged => false,
         }
@@ -297,9 +300,8 @@ fn side(run: &Run) -> Side {
 /// What was found about the tests that are the change's fault. Where no test is, all that the run said.
 fn failures(run: &Run, tests: &BTreeMap<TestName, Change>) -> Vec<Finding> {
     let is_fault = |name: &TestName| tests.get(name).is_some_and(|change| change.is_fault());
-    let about = |finding: &&Finding| {
-        finding.test.as_ref().map_or(!tests.values().any(|change| change.is_fault()), is_fault)
-    };
+    let no_test_is = !tests.values().any(|change| change.is_fault());
+    let about = |finding: &&Finding| finding.test.as_ref().map_or(no_test_is, is_fault);
     run.report.findings().iter().filter(about).cloned().collect()
 }
 

@@ -267,6 +267,21 @@ fn nothing_that_ran_proves_nothing() {
     );
 }
 
+#[test]
+fn a_run_that_is_stopped_each_time_and_gets_less_far_proves_nothing() {
+    let base = ends(Ended::TimedOut, "a+ b+ c+");
+    let same = verdict(vec![base.clone()], vec![base.clone()]);
+    assert_eq!(
+        (same.checks[0].outcome, same.conclusion),
+        (Outcome::KnownFailure, Conclusion::Passes)
+    );
+    let less = verdict(vec![base], vec![ends(Ended::TimedOut, "a+")]);
+    assert_eq!(
+        (less.checks[0].outcome, less.conclusion),
+        (Outcome::KnownFailure, Conclusion::Unproven)
+    );
+}
+
 fn busy() -> Verdict {
     let mut head = exits(1, "adds- subtracts+ new- old? kept- a|`b@c-");
     let place = Workspace::at("/src").place("src/add.rs", Some(7), None);
