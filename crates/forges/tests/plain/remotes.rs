@@ -51,6 +51,13 @@ async fn a_path_is_a_remote() {
 }
 
 #[tokio::test]
+async fn a_repository_may_name_its_objects_by_sha_256() {
+    let stage = Stage::named_by("sha256");
+    assert_eq!(stage.base.as_str().len(), 64);
+    whole_life(&stage, &stage.forge()).await;
+}
+
+#[tokio::test]
 async fn a_file_address_is_a_remote() {
     let stage = Stage::new();
     let remote = stage.path("remote.git");

@@ -31,8 +31,14 @@ pub(crate) struct Stage {
 impl Stage {
     /// A bare remote with one commit on `trunk`, and a checkout of it.
     pub(crate) fn new() -> Self {
+        Self::named_by("sha1")
+    }
+
+    /// The same, with this hash for the names of objects.
+    pub(crate) fn named_by(hash: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        git_in(directory.path(), &["init", "--quiet", "--initial-branch=trunk", "work"]);
+        let format = format!("--object-format={hash}");
+        git_in(directory.path(), &["init", "--quiet", "--initial-branch=trunk", &format, "work"]);
         let work = directory.path().join("work");
         fs::write(work.join("README.md"), "hello\n").unwrap();
         fs::create_dir(work.join("src")).unwrap();
@@ -120,9 +126,16 @@ impl Stage {
             for directory in ["home", "scratch"] {
                 fs::create_dir_all(root.join(directory)).unwrap();
             }
-            git_in(&root, &["init", "--quiet", "--bare", "--template=", "mirror.git"]);
+            let (version, hash) =
+                if self.base.as_str().len() == 64 { (1, "sha256") } else { (0, "sha1") };
+            let format = format!("--object-format={hash}");
+            git_in(&root, &["init", "--quiet", "--bare", "--template=", &format, "mirror.git"]);
+            let extension = match version {
+                1 => "[extensions]\n\tobjectFormat = sha256\n",
+                _ => "",
+            };
             let config = format!(
-                "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\
+                "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}\
                  [remote \"origin\"]\n\turl = {address}\n\tfetch = +refs/heads/*:refs/heads/*\n"
             );
             fs::write(mirror.join("config"), config).unwrap();
