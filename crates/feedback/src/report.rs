@@ -17,6 +17,8 @@ use crate::{
 pub const MOST_FINDINGS: usize = 2_000;
 /// Tests kept in one report.
 pub const MOST_TESTS: usize = 50_000;
+/// Tools that are remembered: a report in SARIF may name as many as it likes.
+const MOST_TOOLS: usize = 64;
 /// Text kept in one report: so much of findings, and so much of tests.
 pub const MOST_BYTES: usize = 8 << 20;
 
@@ -159,7 +161,9 @@ impl Report {
 
     /// These are words of this tool, also if it found nothing.
     pub fn heard(&mut self, tool: Tool) {
-        self.tools.insert(tool);
+        if self.tools.len() < MOST_TOOLS {
+            self.tools.insert(tool);
+        }
     }
 
     /// Adds a finding. The same one twice is one: tools repeat themselves for each target that they build.
@@ -279,9 +283,20 @@ impl Report {
 
     /// Adds all of another report.
     pub fn join(&mut self, other: Self) {
-        self.tools.extend(other.tools);
+        for tool in other.tools {
+            self.heard(tool);
+        }
+        // Those that are kept are counted as they come; the rest was only counted.
+        let kept = |kind| other.findings.iter().filter(|finding| finding.kind == kind).count();
+        let beyond =
+            |count: u64, kept: usize| count.saturating_sub(u64::try_from(kept).unwrap_or(0));
+        self.errors = self.errors.saturating_add(beyond(other.errors, kept(Kind::Error)));
+        self.warnings = self.warnings.saturating_add(beyond(other.warnings, kept(Kind::Warning)));
         for finding in other.findings {
             self.find(finding);
+        }
+        for test in &other.explained {
+            self.explained_within(test);
         }
         for test in other.tests {
             self.ran(test);
@@ -352,6 +367,17 @@ mod tests {
         assert_eq!(report.counts().errors, MOST_FINDINGS as u64 / 2 + 3);
         assert_eq!(report.counts().warnings, MOST_FINDINGS as u64 / 2 + 2);
         assert_eq!(report.counts().tests.passed, MOST_TESTS as u64 + 7);
+    }
+
+    #[test]
+    fn joined_reports_count_what_each_had_left_off() {
+        let mut report = Report::new();
+        for number in 0..MOST_FINDINGS / 2 + 3 {
+            report.find(Finding::new(Kind::Error, Tool::Unknown, &number.to_string()));
+        }
+        let mut whole = Report::new();
+        whole.join(report.clone());
+        assert_eq!((whole.counts(), whole.left_off()), (report.counts(), report.left_off()));
     }
 
     #[test]
