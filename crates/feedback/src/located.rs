@@ -21,7 +21,8 @@ impl<'a> Located<'a> {
         let (column, rest) = match leading_number(after) {
             Some((column, after)) => match after.strip_prefix(':') {
                 Some(rest) => (Some(column), rest),
-                None => (None, after_digits(after, column)?),
+                // `a.c:3:4` says nothing, and what follows a number at once is a word: `a.c:3:4x`.
+                None => return None,
             },
             None => (None, after),
         };
@@ -82,11 +83,6 @@ pub(crate) fn leading_number(text: &str) -> Option<(u32, &str)> {
     let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     let number = text.get(..end)?.parse().ok()?;
     Some((number, text.get(end..)?))
-}
-
-/// A message may begin with a number, after a space only: `a.c:3: 4 is too many` has none as a column, `a.c:3:4` nothing to say.
-fn after_digits(after: &str, _column: u32) -> Option<&str> {
-    after.starts_with(' ').then_some(after)
 }
 
 #[cfg(test)]
