@@ -151,6 +151,7 @@ impl Ground {
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
             environment: std::collections::BTreeMap::new(),
             path: Vec::new(),
+            sweeps: false,
             directory: directory.to_owned(),
             user: User::Agent,
             terminal: None,

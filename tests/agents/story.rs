@@ -52,7 +52,15 @@ fn the_built_in_agent_finds_plans_mends_and_reviews_a_bug() {
     assert!(tested.succeeded(), "the bug is gone: {tested}");
     assert!(mended.messages().contains("The test fails: I was wrong."), "{failed} calls failed");
 
-    let reviewed = run(&stage, "builtin", &[&of("review")[..], &["--sandbox", "mended"]].concat());
+    let refused = stage.lamp(
+        &[&["agent", "run", "builtin"], &of("review")[..], &["--sandbox", "mended"]].concat(),
+    );
+    assert!(
+        !refused.said.succeeded() && refused.said.err.contains("only `implement` may write"),
+        "{}",
+        refused.said
+    );
+    let reviewed = run(&stage, "builtin", &of("review"));
     assert_eq!(reviewed.answer()["review"]["findings"], json!([]));
 }
 

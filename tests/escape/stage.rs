@@ -256,6 +256,7 @@ pub(crate) fn command(user: User, argv: &[&str]) -> Exec {
         argv: argv.iter().map(|&word| word.to_owned()).collect(),
         environment: BTreeMap::new(),
         path: Vec::new(),
+        sweeps: false,
         directory: "/".to_owned(),
         user,
         terminal: None,

@@ -1,7 +1,7 @@
 //! Agents that crash, hang, forge, and leave things behind.
 
 use super::{
-    stage::{PATIENCE, Ran, SERVER, on_stage, until},
+    stage::{GONE, Ran, SERVER, on_stage, until},
     table::{Row, command, hostile, play},
     watch::watched,
 };
@@ -246,10 +246,9 @@ fn an_agent_that_misbehaves_ends_in_a_failure_with_a_name_and_the_last_lines() {
     });
 }
 
-/// What an agent leaves behind that answered and went by itself is nobody's run any more, but it is the sandbox's: its first process is the
-/// parent, its limits hold, and its end is theirs.
+/// An agent that has answered and went by itself takes along what it started, wherever that hides.
 #[test]
-fn what_an_agent_leaves_behind_belongs_to_the_sandbox_and_ends_with_it() {
+fn what_an_agent_leaves_behind_ends_with_its_run() {
     on_stage(SERVER, |stage| {
         // So that nobody else's processes are taken for these.
         let trick = format!("leaves {}", std::process::id());
@@ -258,16 +257,8 @@ fn what_an_agent_leaves_behind_belongs_to_the_sandbox_and_ends_with_it() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let ran = Ran::of(stage.agent("family", &words).spawn().unwrap());
         assert_eq!(ran.ending(), "finished", "{ran}");
-        // Those that are between two parents are not counted yet.
-        let are_all_there =
-            |left: &Vec<String>| left.len() == 6 && left.iter().all(|it| it.starts_with("1 "));
-        let left = until(PATIENCE, || stage.inside("family"), are_all_there);
-        assert!(are_all_there(&left), "{left:?}");
-        assert_eq!(outside(&trick), 3, "they are seen from outside");
-        let deleted = stage.lamp(&["sandbox", "delete", "family"]);
-        assert!(deleted.status.success(), "{deleted:?}");
-        // What is left of a sandbox goes in the background.
-        assert_eq!(until(PATIENCE, || outside(&trick), |left| *left == 0), 0, "and they are gone");
+        assert_eq!(stage.left("family"), Vec::<String>::new());
+        assert_eq!(until(GONE, || outside(&trick), |left| *left == 0), 0, "nor from outside");
     });
 }
 

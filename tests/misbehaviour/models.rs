@@ -300,7 +300,7 @@ fn money_rules_and_names_that_are_wrong_are_told_as_such() {
             house.write(
                 "lamp.yaml",
                 "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }\n",
-            )
+            );
         });
         let reloaded = stage.lamp(&["policy", "reload"]);
         assert!(reloaded.status.success(), "{reloaded:?}");

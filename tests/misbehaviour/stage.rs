@@ -34,9 +34,6 @@ pub(crate) const SERVER: &str = "version: 1\nsandboxes: { warm: 0, disk_budget: 
 /// How long what was stopped may take to be gone.
 pub(crate) const GONE: Duration = Duration::from_secs(2);
 
-/// How long a busy machine may take for what has no limit of its own.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-
 /// A house, and the model that its agents ask.
 #[derive(Debug)]
 pub(crate) struct Stage<'a> {

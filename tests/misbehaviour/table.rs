@@ -41,6 +41,14 @@ impl Row<'_> {
     /// Plays it in this sandbox, and says what is not as it should be.
     fn played(&self, stage: &Stage<'_>, sandbox: &str) -> Vec<String> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        // The other modes want a workspace that cannot be written to.
+        let reading = format!("{sandbox}-reads");
+        let sandbox = if words.contains(&"--mode") {
+            stage.sandbox(&reading, &["--tier", "verified", "--read-only"]);
+            &reading
+        } else {
+            sandbox
+        };
         let begin = Instant::now();
         let ran = Ran::of(stage.agent(sandbox, &words).spawn().unwrap());
         println!("{:>6.1} s  {}: {}", begin.elapsed().as_secs_f32(), self.name, ran.ending());

@@ -43,6 +43,7 @@ pub async fn look<S: Sandboxes>(
         argv: program.version.iter().map(|&word| word.to_owned()).collect(),
         environment: inside::environment(),
         path: program.path(),
+        sweeps: false,
         directory: HOME.to_owned(),
         user: User::Agent,
         terminal: None,

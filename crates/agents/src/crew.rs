@@ -32,21 +32,16 @@ use crate::{
     answer,
     brief::{self, Templates},
     director::Director,
-    driver::{self, Fault, Introduced, Step, Talk},
+    driver::{Fault, Introduced, Step, Talk},
     inside::{self, Errand},
     journal::{Entry, Journal},
     memory,
     pipe::{Bounds, Pipe},
+    process::{converse, drained, grace},
     program::{Endpoint, Launch, Program, Speech, Wish},
     teller::Teller,
     verdict::{self, Facts},
 };
-
-/// How long a program that has answered may take to go by itself.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// How long one that has failed may take, which often says why while it goes.
-const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// How long the gateway's last word about a request is waited for.
 const SETTLING: Duration = Duration::from_secs(3);
@@ -159,13 +154,21 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         if session.is_some() && bench.entry.is_some() {
             let restored =
                 memory::restore(self.sandboxes.as_ref(), &self.journal, run, post.program).await;
-            restored.map_err(errand)?;
+            match restored {
+                Ok(()) => {}
+                Err(error @ Errand::Sandbox(_)) => return Err(errand(error)),
+                // It is told everything again by its brief.
+                Err(error @ (Errand::File { .. } | Errand::TooLarge { .. })) => {
+                    let text = format!("what it remembers could not be brought back: {error}");
+                    bench.teller.tell(AgentEvent::Trouble { text }).await;
+                }
+            }
         }
         let started = bench.entry.as_ref().map_or(0, |entry| entry.processes);
         let prompt = self.brief(run, post, started).await?;
         bench.teller.briefed(&prompt).await;
         let before = self.meter.exchanges(run.sandbox);
-        let answer = self.processes(bench, post, session, prompt, &before).await;
+        let answer = self.processes(bench, post, session, prompt).await;
         let used = self.meter.exchanges(run.sandbox).used.since(before.used);
         bench.teller.used(used).await;
         if bench.entry.is_some() {
@@ -214,12 +217,12 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         post: &Post,
         mut session: Option<String>,
         mut prompt: String,
-        before: &Exchanges,
     ) -> Result<Answer, AgentError> {
         let earlier = bench.entry.as_ref().map_or(0, |entry| entry.processes);
         for number in (earlier..).take(PROCESSES).map(|earlier| earlier + 1) {
             self.note(bench, |entry| entry.processes = number)?;
             let name = process_name(bench.run, number);
+            let before = &self.meter.exchanges(bench.run.sandbox);
             let ended = self.process(bench, post, session.as_deref(), &prompt, &name).await?;
             let known = bench.introduced.session.clone();
             self.note(bench, |entry| entry.session = known.or(entry.session.take()))?;
@@ -281,6 +284,15 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         let Limits { silence, output: most } = self.limits;
         let mut pipe = Pipe::new(to, said, Bounds { output: most, patience: silence });
         let mut finished = None;
+        let entry = bench.entry.clone();
+        let noted = |session: &str| {
+            // If this cannot be written, a repeat begins anew.
+            if let Some(entry) = &entry {
+                let mut known = entry.clone();
+                known.session = Some(session.to_owned());
+                let _ = self.journal.write(run.key, &known);
+            }
+        };
         let step = {
             let running =
                 self.sandboxes.exec(run.sandbox, name, &command, Streams { input, output });
@@ -297,6 +309,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
                     directory,
                     prompt,
                     session,
+                    noted: &noted,
                     patience: silence,
                     quiet: Duration::ZERO,
                 };
@@ -369,6 +382,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
             argv: launch.argv.clone(),
             environment,
             path: program.path(),
+            sweeps: true,
             directory: directory.to_owned(),
             user: User::Agent,
             terminal: None,
@@ -391,9 +405,10 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
             (_, Ok(bytes)) => answer::read_plain(run.mode, &String::from_utf8_lossy(&bytes))
                 .map(Step::Answered)
                 .map_err(Fault::Unusable),
-            (Mode::Implement, Err(_)) => Ok(Step::Answered(Answer::Change)),
-            (Mode::Research | Mode::Plan | Mode::Review, Err(error)) => {
-                Err(Fault::Protocol(format!("it wrote no answer: {error}")))
+            // There is none, and none is needed.
+            (Mode::Implement, Err(Errand::File { .. })) => Ok(Step::Answered(Answer::Change)),
+            (Mode::Implement | Mode::Research | Mode::Plan | Mode::Review, Err(error)) => {
+                Err(Fault::Protocol(format!("it wrote no answer to $LAMP_ANSWER: {error}")))
             }
         }
     }
@@ -502,52 +517,6 @@ struct Process {
     step: Result<Step, Fault>,
     finished: Option<Result<Finished, SandboxError>>,
     last_lines: String,
-}
-
-/// `None`: it has said all, and its answer is elsewhere.
-async fn converse(talk: &mut Talk<'_>, speech: Speech) -> Result<Option<Step>, Fault> {
-    match speech {
-        Speech::Acp => driver::acp::converse(talk).await.map(|it| Some(Step::Answered(it))),
-        Speech::ClaudeStream => {
-            driver::claude::converse(talk).await.map(|it| Some(Step::Answered(it)))
-        }
-        Speech::Lines(lines) => driver::lines::converse(talk, lines).await.map(Some),
-        Speech::Plain => driver::plain::converse(talk).await.map(|()| None),
-    }
-}
-
-/// How long a program may take to go, after this.
-const fn grace(fault: Option<&Fault>) -> Duration {
-    match fault {
-        None => GRACE,
-        Some(
-            Fault::Ended
-            | Fault::Failed { .. }
-            | Fault::Refused
-            | Fault::CutShort(_)
-            | Fault::Protocol(_)
-            | Fault::Unusable(_),
-        ) => LAST_WORDS,
-        // It has been waited for, or it says too much.
-        Some(Fault::Silent(_) | Fault::Unheard(_)) => Duration::ZERO,
-    }
-}
-
-/// Waits for the end of a program, and takes what it still says.
-async fn drained(
-    pipe: &mut Pipe,
-    running: impl Future<Output = Result<Finished, SandboxError>>,
-) -> Result<Finished, SandboxError> {
-    let mut running = std::pin::pin!(running);
-    loop {
-        tokio::select! {
-            finished = &mut running => return finished,
-            next = pipe.next(GRACE) => match next {
-                Ok(crate::pipe::Next::Line(_) | crate::pipe::Next::Pause) => {}
-                Ok(crate::pipe::Next::End) | Err(_) => return running.await,
-            },
-        }
-    }
 }
 
 fn process_name(run: &Run, number: u32) -> CommandName {

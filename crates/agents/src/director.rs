@@ -10,8 +10,9 @@ use crate::{
     brief::Templates,
 };
 
-/// Words that wait to be said. Whoever says more than this is not listened to.
+/// Words that wait to be said, and their bytes. Whoever says more than this is not listened to.
 const WAITING: usize = 100;
+const WAITING_BYTES: usize = 256 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Director {
@@ -36,11 +37,20 @@ impl Director {
         Self { mode, templates, has_repaired: false, waiting: VecDeque::new(), asked: None }
     }
 
-    /// A person said something that could not be passed on at once.
-    pub(crate) fn hear(&mut self, words: String) {
-        if self.waiting.len() < WAITING {
+    /// A person said something that is passed on when the turn is over. Tells whether there was room for it.
+    pub(crate) fn hear(&mut self, words: String) -> bool {
+        let bytes: usize = self.waiting.iter().map(String::len).sum();
+        let has_room =
+            self.waiting.len() < WAITING && bytes.saturating_add(words.len()) <= WAITING_BYTES;
+        if has_room {
             self.waiting.push_back(words);
         }
+        has_room
+    }
+
+    /// Whether a turn that does not come to its end has a reason that we know: somebody's words, or a question.
+    pub(crate) fn expects_a_stop(&self) -> bool {
+        !self.waiting.is_empty() || self.asked.is_some()
     }
 
     /// The program asked a person something, by a tool of its own.
@@ -53,12 +63,14 @@ impl Director {
 
     /// A turn ended with these words.
     pub(crate) fn after(&mut self, said: &str) -> Next {
-        if let Some(question) = self.asked.take() {
-            return Next::Answered(question);
-        }
+        let question = self.asked.take();
         if !self.waiting.is_empty() {
+            // Whoever was asked has spoken.
             let words: Vec<String> = self.waiting.drain(..).collect();
             return Next::Say(steering(&words.join("\n\n")));
+        }
+        if let Some(question) = question {
+            return Next::Answered(question);
         }
         match answer::read(self.mode, said) {
             Ok(answer) => Next::Answered(answer),
@@ -109,6 +121,22 @@ mod tests {
         let mut director = director(Mode::Plan);
         director.asked("which?".to_owned(), vec!["a".to_owned()]);
         assert!(matches!(director.after("…"), Next::Answered(Answer::Question { .. })));
+    }
+
+    #[test]
+    fn words_after_a_question_are_its_answer() {
+        let mut director = director(Mode::Implement);
+        director.asked("which?".to_owned(), Vec::new());
+        assert!(director.expects_a_stop() && director.hear("the first".to_owned()));
+        assert!(matches!(director.after("…"), Next::Say(_)));
+        assert_eq!(director.after("done"), Next::Answered(Answer::Change), "it is not asked again");
+    }
+
+    #[test]
+    fn words_are_no_flood() {
+        let mut director = director(Mode::Implement);
+        let taken = (0..1_000).filter(|_| director.hear("x".repeat(10_000))).count();
+        assert_eq!(taken, WAITING_BYTES / 10_000);
     }
 
     #[test]

@@ -12,6 +12,9 @@ use tokio::sync::mpsc;
 /// Bytes that travel at once.
 const PIECE: usize = 64 * 1024;
 
+/// Longer than bringing a memory in takes, on a busy host.
+const PATIENCE: Duration = Duration::from_mins(2);
+
 /// Why an errand failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Errand {
@@ -70,13 +73,43 @@ pub(crate) async fn send<S: Sandboxes>(
         drop(to.send(Input::End).await);
     };
     let ignoring = async { while nothing.recv().await.is_some() {} };
-    let (transfer, (), ()) =
-        tokio::join!(sandboxes.file(sandbox, ask, Streams { input, output }), sending, ignoring);
-    done(transfer?)
+    let transferring = async {
+        tokio::join!(sandboxes.file(sandbox, ask, Streams { input, output }), sending, ignoring)
+    };
+    match tokio::time::timeout(PATIENCE, transferring).await {
+        Ok((transfer, (), ())) => done(transfer?),
+        Err(_late) => Err(late(ask)),
+    }
 }
 
 /// Reads a file or an archive of at most `limit` bytes.
 pub(crate) async fn fetch<S: Sandboxes>(
+    sandboxes: &S,
+    sandbox: SandboxId,
+    ask: &FileAsk,
+    limit: usize,
+) -> Result<Vec<u8>, Errand> {
+    let fetching = fetch_in_time(sandboxes, sandbox, ask, limit);
+    tokio::time::timeout(PATIENCE, fetching).await.unwrap_or_else(|_late| Err(late(ask)))
+}
+
+/// Whoever is inside can hold up what works there with the same rights.
+fn late(ask: &FileAsk) -> Errand {
+    Errand::File { path: path(ask), reason: "it took too long".to_owned() }
+}
+
+fn path(ask: &FileAsk) -> String {
+    match ask {
+        FileAsk::Stat { path, .. }
+        | FileAsk::List { path, .. }
+        | FileAsk::Read { path, .. }
+        | FileAsk::Write { path, .. }
+        | FileAsk::TarOut { path, .. }
+        | FileAsk::TarIn { path, .. } => path.clone(),
+    }
+}
+
+async fn fetch_in_time<S: Sandboxes>(
     sandboxes: &S,
     sandbox: SandboxId,
     ask: &FileAsk,
@@ -106,15 +139,7 @@ pub(crate) async fn fetch<S: Sandboxes>(
             done = &mut transferring, if transfer.is_none() => transfer = Some(done),
         }
     };
-    let path = match ask {
-        FileAsk::Stat { path, .. }
-        | FileAsk::List { path, .. }
-        | FileAsk::Read { path, .. }
-        | FileAsk::Write { path, .. }
-        | FileAsk::TarOut { path, .. }
-        | FileAsk::TarIn { path, .. } => path.clone(),
-    };
-    let bytes = bytes.ok_or(Errand::TooLarge { path, limit })?;
+    let bytes = bytes.ok_or_else(|| Errand::TooLarge { path: path(ask), limit })?;
     let transfer = match transfer {
         Some(transfer) => transfer,
         None => transferring.await,
@@ -142,6 +167,7 @@ pub(crate) async fn run<S: Sandboxes>(
         argv,
         environment: environment(),
         path: Vec::new(),
+        sweeps: false,
         directory: HOME.to_owned(),
         user: User::Agent,
         terminal: None,

@@ -36,6 +36,7 @@ mod journal;
 pub mod language;
 mod memory;
 mod pipe;
+mod process;
 pub mod program;
 pub mod recipe;
 mod teller;

@@ -4,7 +4,7 @@
 //! wrote about its sessions is brought along: as an archive that is made inside, kept as it is, and unpacked inside, with
 //! the agent's rights only. Nobody on the host looks into it.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use contracts::{
     agent::Run,
@@ -21,6 +21,9 @@ use crate::{
 
 /// Bytes of one directory of memory. Sessions are text; what is larger is something else.
 const LIMIT: usize = 64 * 1024 * 1024;
+
+/// How the guest says that there is no such directory.
+const NOT_THERE: &str = "No such file";
 
 /// Of which sandbox the archives are.
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,20 +47,35 @@ pub(crate) async fn keep<S: Sandboxes>(
                 let path = archive_path(journal, run, program, number);
                 write_whole(&path, &archive).map_err(|error| error.to_string())?;
             }
-            // A program that has not written anything has nothing to remember.
-            Err(Errand::File { .. }) => {}
-            Err(error @ (Errand::Sandbox(_) | Errand::TooLarge { .. })) => {
-                trouble = Some(error.to_string());
+            Err(error) => {
+                // What is older is not what it remembers now.
+                match fs::remove_file(archive_path(journal, run, program, number)) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        return Err(error.to_string());
+                    }
+                    Ok(()) | Err(_) => {}
+                }
+                // A program that has not written anything has nothing to remember.
+                let is_nothing =
+                    matches!(&error, Errand::File { reason, .. } if reason.contains(NOT_THERE));
+                if !is_nothing {
+                    trouble = Some(error.to_string());
+                }
             }
         }
     }
     if program.memory.is_empty() {
         return Ok(());
     }
-    let origin = Origin { sandbox: run.sandbox.to_string() };
-    let bytes = serde_json::to_vec(&origin).map_err(|error| error.to_string())?;
-    write_whole(&origin_path(journal, run, program), &bytes).map_err(|error| error.to_string())?;
+    note_origin(journal, run, program).map_err(|error| error.to_string())?;
     trouble.map_or(Ok(()), Err)
+}
+
+/// From now on it remembers in this sandbox.
+fn note_origin(journal: &Journal, run: &Run, program: &Program) -> io::Result<()> {
+    let origin = Origin { sandbox: run.sandbox.to_string() };
+    let bytes = serde_json::to_vec(&origin).map_err(io::Error::other)?;
+    write_whole(&origin_path(journal, run, program), &bytes)
 }
 
 /// Brings back what `program` remembers, if it was somewhere else before.
@@ -79,6 +97,9 @@ pub(crate) async fn restore<S: Sandboxes>(
         let ask = FileAsk::TarIn { path, user: User::Agent };
         inside::send(sandboxes, run.sandbox, &ask, &archive).await?;
     }
+    // A repeat would put what is older over what it wrote here meanwhile. If this cannot be written down, the next reading of
+    // the journal says so.
+    let _ = note_origin(journal, run, program);
     Ok(())
 }
 

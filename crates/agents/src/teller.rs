@@ -36,8 +36,10 @@ pub(crate) struct Teller {
     held: String,
     number: u32,
     tools: BTreeMap<String, ToolCall>,
-    /// What was said in this turn.
+    /// What was said last in this turn.
     said: String,
+    /// Whether what is said next begins another message.
+    is_new: bool,
 }
 
 impl Teller {
@@ -49,6 +51,7 @@ impl Teller {
             number: 0,
             tools: BTreeMap::new(),
             said: String::new(),
+            is_new: false,
         }
     }
 
@@ -106,7 +109,7 @@ impl Teller {
         }
     }
 
-    /// What was said since this was asked last; of a very long text its end.
+    /// The last message since this was asked last; of a very long one its end.
     pub(crate) fn take_said(&mut self) -> String {
         std::mem::take(&mut self.said)
     }
@@ -115,9 +118,7 @@ impl Teller {
         if self.voice != Some(voice) {
             self.pause().await;
             self.number += 1;
-            if voice == Voice::Message && !self.said.is_empty() {
-                self.said.push_str("\n\n");
-            }
+            self.is_new |= voice == Voice::Message;
             self.voice = Some(voice);
         }
         if voice == Voice::Message {
@@ -129,7 +130,12 @@ impl Teller {
         }
     }
 
+    /// The last message is the answer; one of nothing but spaces is none.
     fn remember(&mut self, piece: &str) {
+        if self.is_new && !piece.trim().is_empty() {
+            self.said.clear();
+            self.is_new = false;
+        }
         self.said.push_str(piece);
         if self.said.len() > 2 * ANSWER_LIMIT {
             let from = self.said.len() - ANSWER_LIMIT;
@@ -207,7 +213,7 @@ mod tests {
                 message(4, "Then"),
             ]
         );
-        assert_eq!(said, "I will\n\nNow\n\nThen");
+        assert_eq!(said, "Then", "the last message is the answer");
     }
 
     #[tokio::test]

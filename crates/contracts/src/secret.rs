@@ -95,7 +95,7 @@ impl fmt::Debug for SecretValue {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    #[error("there is no secret `{0}`; set it with `lamp secret set {0}`")]
+    #[error("there is no secret `{0}`; set it with `lamp secret set {0} --host HOST`")]
     Unknown(SecretName),
     #[error(
         "nothing is handed out for this sandbox: it was not granted, or its grant was withdrawn"

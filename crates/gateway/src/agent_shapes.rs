@@ -128,17 +128,15 @@ pub(crate) fn trouble(error: AgentError) -> Problem {
         AgentError::Busy { .. } => (Code::ModelBusy, "try again in a moment", String::new()),
         AgentError::ModelRefused { last_lines, .. } => (
             Code::ModelRefused,
-            "look at the model's name and key in `lamp.yaml`; `lamp egress log` shows each request",
+            "look at `--model`, and at the provider's `url` and `secret` in `lamp.yaml`; `lamp egress log --sandbox NAME` shows each request",
             last_lines,
         ),
-        AgentError::Stopped { last_lines, .. } => (
-            Code::AgentStopped,
-            "the last lines may say why; `lamp agent check` tests the agent",
-            last_lines,
-        ),
+        AgentError::Stopped { last_lines, .. } => {
+            (Code::AgentStopped, "the last lines may say why", last_lines)
+        }
         AgentError::Unusable { last_lines, .. } => (
             Code::AgentUnusable,
-            "it was told once what is wrong with its answer; another model may do better",
+            "a model was told once what is wrong, and another may do better; a program writes the answer of its mode to `$LAMP_ANSWER`",
             last_lines,
         ),
         AgentError::TimeLimit { last_lines, .. } => {

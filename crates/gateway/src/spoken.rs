@@ -38,10 +38,10 @@ impl<'a> Spoken<'a> {
 
     /// The same, without values. What was held back comes before it.
     pub(crate) fn clean(&mut self, event: AgentEvent) -> Result<Vec<AgentEvent>, Problem> {
-        let (voice, text) = match event {
-            AgentEvent::Message { number, text } => (Voice::Message(number), text),
-            AgentEvent::Thought { number, text } => (Voice::Thought(number), text),
-            AgentEvent::Briefed { text, .. } => (Voice::Brief, text),
+        let (voice, part, text) = match event {
+            AgentEvent::Message { number, text } => (Voice::Message(number), 1, text),
+            AgentEvent::Thought { number, text } => (Voice::Thought(number), 1, text),
+            AgentEvent::Briefed { part, text } => (Voice::Brief, part, text),
             whole @ (AgentEvent::Started { .. }
             | AgentEvent::ToolCall(_)
             | AgentEvent::FileChanged { .. }
@@ -64,7 +64,7 @@ impl<'a> Spoken<'a> {
         if self.speaking.is_none() {
             let Some(cleaner) = self.values.stream()? else {
                 // There is nothing to take out.
-                told.push(voice.event(1, text));
+                told.push(voice.event(part, text));
                 return Ok(told);
             };
             self.speaking = Some(Speaking { voice, cleaner, half: Vec::new(), part: 0 });

@@ -46,6 +46,8 @@ pub(crate) struct Running {
     deadline: Option<Instant>,
     killing: Option<Killing>,
     terminal: bool,
+    /// What it leaves behind goes with it.
+    sweeps: bool,
 }
 
 #[derive(Debug)]
@@ -83,7 +85,8 @@ impl Guest {
             Some(size) => program::terminal(size, &identity).map_err(failed("terminal"))?,
         };
         let image = program::image(program, identity, &program_ends)?;
-        let (supervisor, slot) = supervisor::launch(image, &self.wake).map_err(failed("fork"))?;
+        let (supervisor, slot) =
+            supervisor::launch(image, &self.wake, program.sweeps).map_err(failed("fork"))?;
         self.supervisors.insert(supervisor.as_raw_nonzero().get(), Rc::clone(&slot));
         let limit = (program.wall_millis > 0).then(|| Duration::from_millis(program.wall_millis));
         let running = Running {
@@ -95,6 +98,7 @@ impl Guest {
             deadline: limit.and_then(|limit| Instant::now().checked_add(limit)),
             killing: None,
             terminal: program.terminal.is_some(),
+            sweeps: program.sweeps,
         };
         let work = Work::new(Kind::Program(running), Some(ends.input), Some(ends.out), ends.error);
         self.work.insert(id, work);
@@ -135,6 +139,12 @@ impl Guest {
                 if running.killing.is_none() && work.ended.is_none() =>
             {
                 running.program = None;
+                if running.sweeps {
+                    // Its supervisor waits until nobody is left, and its end is told then.
+                    let sweep = Sweep::below(running.supervisor);
+                    running.killing = Some(Killing { why: ending(status), sweep });
+                    return self.sweep_program(id);
+                }
                 self.drain(id, ending(status), usage);
             }
             Report::Starting

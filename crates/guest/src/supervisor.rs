@@ -98,7 +98,12 @@ pub(crate) struct Slot {
 
 /// Starts a program. The slot tells how far it is; it must live until the supervisor was reaped.
 #[expect(unsafe_code, reason = "clone is how a process is made that shares memory")]
-pub(crate) fn launch(image: Image, wake: &OwnedFd) -> Result<(Pid, Rc<Slot>), Errno> {
+/// With `lingers`, it waits from the beginning for all that the program may leave behind.
+pub(crate) fn launch(
+    image: Image,
+    wake: &OwnedFd,
+    lingers: bool,
+) -> Result<(Pid, Rc<Slot>), Errno> {
     let pointers = |strings: &[CString]| {
         strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect::<Vec<_>>()
     };
@@ -116,7 +121,7 @@ pub(crate) fn launch(image: Image, wake: &OwnedFd) -> Result<(Pid, Rc<Slot>), Er
         user_micros: AtomicU64::new(0),
         system_micros: AtomicU64::new(0),
         peak_kib: AtomicU64::new(0),
-        linger: AtomicU32::new(0),
+        linger: AtomicU32::new(u32::from(lingers)),
     });
     let flags = libc::CLONE_VM | libc::CLONE_FILES | libc::SIGCHLD;
     let shared = Rc::as_ptr(&slot).cast_mut().cast::<c_void>();

@@ -16,6 +16,7 @@ fn program(output_limit: u64) -> Job {
         terminal: None,
         wall_millis: 0,
         output_limit,
+        sweeps: false,
     })
 }
 

@@ -204,6 +204,29 @@ fn output_beyond_the_limit_is_dropped_and_counted() {
 }
 
 #[test]
+fn a_program_that_sweeps_leaves_nobody_behind() {
+    let guest = Guest::start();
+    let mut host = guest.connect();
+    // A family of all kinds: in the background, of another session, deaf, and holding on to the output.
+    let script = "sleep 987 & (trap '' TERM HUP INT; setsid sleep 987 & setsid sh -c 'sleep 987; :' >/dev/null 2>&1 &); echo done; exit 3";
+    let left = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let said = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+        said.filter(|it| it.starts_with(b"sleep\x00987\0")).count()
+    };
+    for _ in 0..3 {
+        let sweeping = Program { sweeps: true, ..program(&["sh", "-c", script]) };
+        let said = host.play(Job::Program(sweeping), b"");
+        assert_eq!((said.out().as_str(), said.ending()), ("done\n", Ending::Exited(3)));
+        assert_eq!(left(), 0);
+    }
+    let quick = Program { sweeps: true, ..program(&["true"]) };
+    assert_eq!(host.play(Job::Program(quick), b"").ending(), Ending::Exited(0));
+    let missing = Program { sweeps: true, ..program(&["no-such-program"]) };
+    assert!(host.open(CHANNEL, Job::Program(missing)).is_err());
+}
+
+#[test]
 fn a_terminal_has_a_size_that_can_change() {
     let guest = Guest::start();
     let mut host = guest.connect();

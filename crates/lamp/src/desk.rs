@@ -15,7 +15,7 @@ use contracts::{
     ids::IdSource as _,
     sandbox::{
         CommandName, Compute, EntryKind, FileAsk, Listed, SandboxError, Sandboxes, Streams,
-        Transfer, User, WORKSPACE,
+        Transfer, User, WORKSPACE, WorkspaceAccess,
     },
 };
 use domain::{agent::AgentName, id::TaskId, money::Money, policy::ModelProvider};
@@ -37,6 +37,9 @@ use crate::{ids::SystemIds, outward::OWNER, reload::Reloader, report::Hint};
 
 /// How long an agent may work where nobody says.
 const USUAL: Duration = Duration::from_hours(1);
+
+/// How long looking into the workspace may take.
+const LISTING: Duration = Duration::from_secs(10);
 
 /// Has agents work for a person.
 pub(crate) struct Desk {
@@ -95,31 +98,15 @@ impl Desk {
 
     /// The program that is asked for, with a model that it can speak with.
     fn post(&self, start: &StartAgent) -> Result<Post, Problem> {
-        let bad =
-            |message: String, help: &str| Problem::new(Code::BadRequest, message).with_help(help);
         let Some(program) = Program::named(&start.agent) else {
             let names: Vec<&str> = program::ALL.iter().map(|it| it.name).collect();
             let message = format!("there is no agent `{}`", start.agent);
-            return Err(bad(message, &format!("those that there are: {}", names.join(", "))));
+            let help = format!("those that there are: {}", names.join(", "));
+            return Err(Problem::new(Code::BadRequest, message).with_help(help));
         };
-        let name = program.name;
-        let is_said = start.command.as_ref().is_some_and(|it| !it.trim().is_empty());
-        match (program.binary.is_empty(), is_said) {
-            (true, false) => {
-                let message = format!("`{name}` needs to be told what to start");
-                return Err(bad(message, "name it with `--command`"));
-            }
-            (false, true) => {
-                let message = format!("`{name}` brings its own command");
-                return Err(bad(message, "leave `--command` out, or use the agent `command`"));
-            }
-            (true, true) | (false, false) => {}
-        }
+        let Agents { models, .. } = self.list();
+        agent(program, &self.models()).check(start, &models)?;
         let model = start.model.clone().unwrap_or_default();
-        if program.asks_a_model() && program.model == ModelChoice::Ours && model.is_empty() {
-            let message = format!("`{name}` has to be told which model to ask");
-            return Err(bad(message, "name one with `--model`"));
-        }
         let endpoint = self.endpoint(program, start.provider.as_deref())?;
         Ok(Post { program, model, endpoint, command: start.command.clone() })
     }
@@ -133,7 +120,7 @@ impl Desk {
             return Ok(None);
         }
         let models = self.models();
-        let mut offered = models.iter().filter(|(name, _)| wanted.is_none_or(|it| it == name));
+        let offered = models.iter().filter(|(name, _)| wanted.is_none_or(|it| it == name));
         let found = program.formats.iter().find_map(|format| {
             let fits = offered.clone().find(|(_, provider)| speaks(*provider).contains(format));
             fits.map(|(name, provider)| (name, *provider, *format))
@@ -144,19 +131,10 @@ impl Desk {
             let url = format!("http://{}/{name}{}", model::INSIDE_HOST, known.inside());
             return Ok(Some(Endpoint { format, url }));
         }
-        let formats: Vec<&str> = program.formats.iter().map(|it| it.as_str()).collect();
-        let message = match wanted {
-            Some(wanted) if offered.next().is_none() => {
-                format!("`lamp.yaml` sets up no model provider `{wanted}`")
-            }
-            Some(wanted) => format!("`{}` cannot speak with `{wanted}`", program.name),
-            None => format!("`lamp.yaml` sets up no model that `{}` can speak with", program.name),
-        };
-        let help = format!(
-            "it speaks {}; add a provider that does under `models:`, and its key with `lamp secret set`",
-            formats.join(", ")
-        );
-        Err(Problem::new(Code::BadRequest, message).with_help(help))
+        // Whoever starts one has checked it; the file may be another by now.
+        let message =
+            format!("`lamp.yaml` sets up no model that `{}` can speak with", program.name);
+        Err(Problem::new(Code::BadRequest, message))
     }
 
     /// Where repositories are, if nobody says: all that is in the workspace.
@@ -167,8 +145,10 @@ impl Desk {
         let ask = FileAsk::List { path: WORKSPACE.to_owned(), user: User::Agent };
         let (_to, input) = mpsc::channel(1);
         let (output, _nothing) = mpsc::channel(1);
-        let listed = self.sandboxes.file(sandbox.id, &ask, Streams { input, output }).await;
-        let Ok(Transfer::Entries(entries)) = listed else { return Vec::new() };
+        let listing = self.sandboxes.file(sandbox.id, &ask, Streams { input, output });
+        // Whoever is inside can hold it up.
+        let listed = tokio::time::timeout(LISTING, listing).await;
+        let Ok(Ok(Transfer::Entries(entries))) = listed else { return Vec::new() };
         let directories = entries.into_iter().filter(|it| it.kind == EntryKind::Directory);
         let mut names: Vec<String> = directories.map(|it| it.name).collect();
         names.sort();
@@ -229,6 +209,16 @@ impl AgentDesk for Desk {
     ) -> BoxFuture<'a, Result<Outcome, Unworked>> {
         Box::pin(async move {
             let post = self.post(start).map_err(Unworked::Refused)?;
+            if start.mode != AgentMode::Implement && sandbox.workspace != WorkspaceAccess::ReadOnly
+            {
+                // The mount keeps the promise, so it has to be there.
+                let problem = Problem::new(
+                    Code::BadRequest,
+                    "this sandbox can be written to, and only `implement` may write",
+                );
+                let help = "use one that was made with `--read-only`, or leave `--sandbox` out";
+                return Err(Unworked::Refused(problem.with_help(help)));
+            }
             let task = TaskId::from_u128(SystemIds.next());
             let agent: AgentName = post.program.name.parse().map_err(|error| {
                 Unworked::Refused(Problem::new(Code::Internal, format!("{error}")))
@@ -295,6 +285,7 @@ fn agent(program: &'static Program, models: &[(String, ModelProvider)]) -> Agent
         memory_mib: program.memory_mib,
         layers: recipe::layers(program).into_iter().map(layer).collect(),
         needs_command: program.binary.is_empty(),
+        needs_model: program.model == ModelChoice::Ours,
     }
 }
 

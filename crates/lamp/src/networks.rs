@@ -78,7 +78,9 @@ impl Layers {
             ..Network::closed(owner.clone())
         };
         let asked_too_much = widenings.iter().filter(|one| one.layer == LayerKind::Repository);
-        Granted { network, refused: asked_too_much.map(ToString::to_string).collect() }
+        // Whoever asks here is a person, for one sandbox.
+        let refused = asked_too_much.map(|one| format!("the sandbox {}", one.what));
+        Granted { network, refused: refused.collect() }
     }
 }
 
@@ -119,8 +121,10 @@ impl Layers {
         };
         let Granted { mut network, refused } = self.grant(owner, phase, Some(layer));
         if let Some(first) = refused.first() {
+            let rules = wish.allow.iter().map(|rule| format!("'{rule}'")).collect::<Vec<_>>();
             let help = format!(
-                "add it to `egress: {{ {phase}: {{ allow: […] }} }}` of the server's policy.yaml, or ask for less"
+                "the server's policy.yaml has to say `egress: {{ {phase}: {{ allow: [{}] }} }}`; or ask for less",
+                rules.join(", ")
             );
             return Err(Problem::new(Code::Forbidden, first.clone()).with_help(&help));
         }
@@ -255,8 +259,8 @@ mod tests {
         };
         assert_eq!(
             told(&["github", "evil.example.com"]),
-            "the repository asks for `evil.example.com:443 GET|HEAD|OPTIONS /**` in implement, which the organisation does not allow\n\
-             add it to `egress: { implement: { allow: […] } }` of the server's policy.yaml, or ask for less"
+            "the sandbox asks for `evil.example.com:443 GET|HEAD|OPTIONS /**` in implement, which the organisation does not allow\n\
+             the server's policy.yaml has to say `egress: { implement: { allow: ['github', 'evil.example.com'] } }`; or ask for less"
         );
         assert!(told(&["*"]).starts_with("`*` is not a rule: "), "{}", told(&["*"]));
     }

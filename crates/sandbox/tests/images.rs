@@ -65,6 +65,7 @@ async fn run(provider: &Provider, id: u128, script: &str) -> (Ended, String) {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
         path: Vec::new(),
+        sweeps: false,
         directory: "/".to_owned(),
         user: User::Agent,
         terminal: None,

@@ -125,6 +125,7 @@ async fn run(provider: &Provider, name: &str, script: &str) -> Result<String, Sa
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
         path: Vec::new(),
+        sweeps: false,
         directory: "/".to_owned(),
         user: User::Agent,
         terminal: None,

@@ -135,6 +135,7 @@ async fn run(provider: &Provider, number: u128, script: &str) -> String {
     let command = Exec {
         argv: ["bash", "-c", script].map(str::to_owned).to_vec(),
         path: Vec::new(),
+        sweeps: false,
         directory: "/".to_owned(),
         environment: BTreeMap::new(),
         user: User::Agent,

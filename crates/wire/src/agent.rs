@@ -13,7 +13,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{error::Problem, sandbox::ComputeWish};
+use crate::{
+    error::{Code, Problem},
+    sandbox::ComputeWish,
+};
 
 /// The programs that this server can work with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -43,6 +46,60 @@ pub struct Agent {
     pub layers: Vec<AgentLayer>,
     /// Whether whoever starts it says what is started.
     pub needs_command: bool,
+    /// Whether whoever starts it says which model is asked.
+    pub needs_model: bool,
+}
+
+impl Agent {
+    /// Whether it can be started so. The server asks this, and clients may before they build anything.
+    pub fn check(&self, start: &StartAgent, models: &[Model]) -> Result<(), Problem> {
+        let name = &self.name;
+        let bad = |message: String, help: &str| {
+            Err(Problem::new(Code::BadRequest, message).with_help(help))
+        };
+        let is_said = start.command.as_ref().is_some_and(|it| !it.trim().is_empty());
+        match (self.needs_command, is_said) {
+            (true, false) => {
+                return bad(
+                    format!("`{name}` needs to be told what to start"),
+                    "name it with `--command`",
+                );
+            }
+            (false, true) => {
+                return bad(
+                    format!("`{name}` brings its own command"),
+                    "leave `--command` out, or use the agent `command`",
+                );
+            }
+            (true, true) | (false, false) => {}
+        }
+        if self.formats.is_empty() {
+            return Ok(());
+        }
+        if self.needs_model && start.model.as_ref().is_none_or(String::is_empty) {
+            let message = format!("`{name}` has to be told which model to ask");
+            return bad(message, "name one with `--model`");
+        }
+        let speaks = format!(
+            "it speaks {}; add a provider that does under `models:`, and its key with `lamp secret set`",
+            self.formats.join(", ")
+        );
+        match &start.provider {
+            None if self.models.is_empty() => {
+                bad(format!("`lamp.yaml` sets up no model that `{name}` can speak with"), &speaks)
+            }
+            Some(wanted) if models.iter().all(|model| model.name != *wanted) => {
+                let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+                let help = format!("those that there are: {}", names.join(", "));
+                let help = if names.is_empty() { speaks } else { help };
+                bad(format!("`lamp.yaml` sets up no model provider `{wanted}`"), &help)
+            }
+            Some(wanted) if !self.models.contains(wanted) => {
+                bad(format!("`{name}` cannot speak with `{wanted}`"), &speaks)
+            }
+            None | Some(_) => Ok(()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

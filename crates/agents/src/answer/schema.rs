@@ -78,6 +78,7 @@ pub(super) fn check(kind: Kind, value: &Value) -> Result<(), Faults> {
     let validator = jsonschema::validator_for(&schema).map_err(|error| unusable(kind, &error))?;
     let mut faults: Vec<String> = validator
         .iter_errors(value)
+        .take(MOST_FAULTS)
         .map(|error| format!("{}: {}", error.instance_path(), error.masked()))
         .collect();
     look(value, &mut Vec::new(), &mut faults);
@@ -91,8 +92,17 @@ fn unusable(kind: Kind, error: &dyn std::fmt::Display) -> Faults {
     Faults::one(format!("the schema of `{}` cannot be used: {error}", kind.name()))
 }
 
+/// More than are told. An answer may have hundreds of thousands.
+const MOST_FAULTS: usize = 40;
+
+/// Letters of a name in a place.
+const LONGEST_KEY: usize = 64;
+
 /// What a schema cannot say: characters that nobody sees, and paths that lead elsewhere.
 fn look(value: &Value, place: &mut Vec<String>, faults: &mut Vec<String>) {
+    if faults.len() >= MOST_FAULTS {
+        return;
+    }
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
         Value::String(text) => {
@@ -115,7 +125,7 @@ fn look(value: &Value, place: &mut Vec<String>, faults: &mut Vec<String>) {
         }
         Value::Object(entries) => {
             for (key, item) in entries {
-                place.push(key.clone());
+                place.push(key.chars().take(LONGEST_KEY).collect());
                 look(item, place, faults);
                 place.pop();
             }

@@ -157,6 +157,7 @@ impl<S: Sandboxes> Inside<'_, S> {
                 ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
             ]),
             path: Vec::new(),
+            sweeps: false,
             directory: self.directory.clone(),
             user: User::Agent,
             terminal: None,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{Came, Fault, Talk, is_name, permit};
 use crate::{
-    director::{Next as Direction, steering},
+    director::Next as Direction,
     language::{Heard, Over, acp, owned, text},
 };
 
@@ -30,16 +30,13 @@ struct Abilities {
 }
 
 pub(crate) async fn converse(talk: &mut Talk<'_>) -> Result<Answer, Fault> {
-    let mut line = Line { talk, next: 0, session: None, steer: None };
+    let mut line = Line { talk, next: 0, session: None, is_cancelled: false };
     let abilities = line.initialize().await?;
     line.open(abilities).await?;
     let mut prompt = line.talk.prompt.to_owned();
     loop {
+        line.is_cancelled = false;
         let over = line.prompt(&prompt).await?;
-        if let Some(words) = line.steer.take() {
-            prompt = steering(&words);
-            continue;
-        }
         match line.talk.after(over)? {
             Direction::Answered(answer) => return Ok(answer),
             Direction::Say(next) => prompt = next,
@@ -53,8 +50,8 @@ struct Line<'a, 'b> {
     next: u64,
     /// Whose news are told. None while a session is opened, so that what it replays is not told twice.
     session: Option<String>,
-    /// What a person said while a turn ran.
-    steer: Option<String>,
+    /// Whether the turn was cancelled, because a person spoke.
+    is_cancelled: bool,
 }
 
 impl Line<'_, '_> {
@@ -211,7 +208,7 @@ impl Line<'_, '_> {
         let title = owned(message, "/params/toolCall/title");
         let title = title.unwrap_or_else(|| "a tool".to_owned());
         let kind = text(message, "/params/toolCall/kind").map_or(ToolKind::Other, acp::kind);
-        let is_cancelled = self.steer.is_some();
+        let is_cancelled = self.is_cancelled;
         let verdict = permit(self.talk.mode, kind);
         let wanted = match verdict {
             Verdict::Allowed => ["allow_once", "allow_always"],
@@ -235,18 +232,12 @@ impl Line<'_, '_> {
 
     /// A person speaks. The turn is cancelled, and the next one begins with the words.
     async fn steer(&mut self, words: String) -> Result<(), Fault> {
-        self.talk.teller.tell(AgentEvent::Heard { text: words.clone() }).await;
-        if let Some(steer) = &mut self.steer {
-            steer.push_str("\n\n");
-            steer.push_str(&words);
-            return Ok(());
-        }
-        let Some(session) = self.session.clone() else {
-            // Nothing runs yet that could be cancelled.
-            self.talk.director.hear(words);
+        self.talk.hear(words).await;
+        // Nothing runs yet that could be cancelled, or it is cancelled already.
+        let Some(session) = self.session.clone().filter(|_| !self.is_cancelled) else {
             return Ok(());
         };
-        self.steer = Some(words);
+        self.is_cancelled = true;
         let cancel = json!({
             "jsonrpc": "2.0", "method": "session/cancel", "params": { "sessionId": session },
         });

@@ -4,12 +4,12 @@
 //! of its own, `AskUserQuestion`, and ends the run.
 
 use contracts::agent::Answer;
-use domain::transcript::{AgentEvent, Verdict};
+use domain::transcript::Verdict;
 use serde_json::{Value, json};
 
 use super::{Came, Fault, Talk, permit};
 use crate::{
-    director::{Next as Direction, steering},
+    director::Next as Direction,
     language::{
         claude::{self, Ask, ClaudeReader},
         text,
@@ -18,7 +18,7 @@ use crate::{
 
 pub(crate) async fn converse(talk: &mut Talk<'_>) -> Result<Answer, Fault> {
     let mut reader = ClaudeReader::default();
-    let mut host = Host { talk, requests: 0, steer: None };
+    let mut host = Host { talk, requests: 0, is_interrupted: false };
     host.control(json!({ "subtype": "initialize", "hooks": null })).await?;
     let prompt = host.talk.prompt.to_owned();
     host.say(&prompt).await?;
@@ -40,11 +40,7 @@ pub(crate) async fn converse(talk: &mut Talk<'_>) -> Result<Answer, Fault> {
             continue;
         }
         let Some(over) = host.talk.tell(reader.read(&line)).await else { continue };
-        if let Some(words) = host.steer.take() {
-            host.talk.teller.take_said();
-            host.say(&steering(&words)).await?;
-            continue;
-        }
+        host.is_interrupted = false;
         match host.talk.after(over)? {
             Direction::Answered(answer) => return Ok(answer),
             Direction::Say(next) => host.say(&next).await?,
@@ -56,8 +52,8 @@ pub(crate) async fn converse(talk: &mut Talk<'_>) -> Result<Answer, Fault> {
 struct Host<'a, 'b> {
     talk: &'a mut Talk<'b>,
     requests: u32,
-    /// What a person said while a turn ran.
-    steer: Option<String>,
+    /// Whether the turn was interrupted, because a person spoke.
+    is_interrupted: bool,
 }
 
 impl Host<'_, '_> {
@@ -113,13 +109,10 @@ impl Host<'_, '_> {
 
     /// A person speaks. The turn is interrupted, and the next one begins with the words.
     async fn steer(&mut self, words: String) -> Result<(), Fault> {
-        self.talk.teller.tell(AgentEvent::Heard { text: words.clone() }).await;
-        if let Some(steer) = &mut self.steer {
-            steer.push_str("\n\n");
-            steer.push_str(&words);
+        self.talk.hear(words).await;
+        if std::mem::replace(&mut self.is_interrupted, true) {
             return Ok(());
         }
-        self.steer = Some(words);
         self.control(json!({ "subtype": "interrupt" })).await
     }
 }

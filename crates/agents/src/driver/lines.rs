@@ -2,7 +2,8 @@
 //!
 //! What people say meanwhile waits until the turn is over, and is then the next turn, in the same session.
 
-use domain::transcript::AgentEvent;
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::{Came, Fault, Step, Talk};
@@ -12,17 +13,25 @@ use crate::{
     program::Lines,
 };
 
+/// How long a process may go on when its turn is over.
+const STAYING: Duration = Duration::from_secs(2);
+
 pub(crate) async fn converse(talk: &mut Talk<'_>, lines: Lines) -> Result<Step, Fault> {
     talk.pipe.say_bytes(talk.prompt.as_bytes().to_vec()).await?;
     talk.pipe.hang_up();
     let mut over = None;
     loop {
-        match talk.next().await? {
+        let next = talk.next();
+        let came = if over.is_some() {
+            // It has answered. One that does not go is ended.
+            let Ok(came) = tokio::time::timeout(STAYING, next).await else { break };
+            came?
+        } else {
+            next.await?
+        };
+        match came {
             Came::End => break,
-            Came::Words(words) => {
-                talk.teller.tell(AgentEvent::Heard { text: words.clone() }).await;
-                talk.director.hear(words);
-            }
+            Came::Words(words) => talk.hear(words).await,
             Came::Line(line) => {
                 // The first end counts: nothing that comes after it takes it back.
                 let said = talk.tell(read(lines, &line)).await;

@@ -62,7 +62,6 @@ impl From<Unheard> for Fault {
 }
 
 /// One conversation.
-#[derive(Debug)]
 pub(crate) struct Talk<'a> {
     pub(crate) pipe: &'a mut Pipe,
     pub(crate) teller: &'a mut Teller,
@@ -74,6 +73,8 @@ pub(crate) struct Talk<'a> {
     pub(crate) directory: &'a str,
     pub(crate) prompt: &'a str,
     pub(crate) session: Option<&'a str>,
+    /// Writes down what the program calls its memory, as soon as it is known.
+    pub(crate) noted: &'a (dyn Fn(&str) + Send + Sync),
     /// How long a program may say nothing.
     pub(crate) patience: Duration,
     pub(crate) quiet: Duration,
@@ -101,7 +102,6 @@ impl Talk<'_> {
     pub(crate) async fn next(&mut self) -> Result<Came, Fault> {
         loop {
             tokio::select! {
-                biased;
                 Some(Words(text)) = self.words.recv() => return Ok(Came::Words(text)),
                 next = self.pipe.next(MOMENT) => match next? {
                     pipe::Next::Line(line) => {
@@ -116,6 +116,19 @@ impl Talk<'_> {
                 }
             }
         }
+    }
+
+    /// A person speaks: it is told, and said when the turn is over.
+    pub(crate) async fn hear(&mut self, words: String) {
+        let has_room = self.director.hear(words.clone());
+        self.teller
+            .tell(if has_room {
+                AgentEvent::Heard { text: words }
+            } else {
+                let text = "so much was said already that this does not reach it";
+                AgentEvent::Trouble { text: text.to_owned() }
+            })
+            .await;
     }
 
     /// Nothing came for a moment.
@@ -137,7 +150,10 @@ impl Talk<'_> {
                 // One that is no name is not passed on: it would be given back to the program, and kept.
                 Heard::Session(session) if !is_name(&session) => {}
                 Heard::Session(session) => {
-                    self.introduced.session = Some(session.clone());
+                    if self.introduced.session.as_ref() != Some(&session) {
+                        (self.noted)(&session);
+                    }
+                    self.introduced.session = Some(session);
                     self.introduce().await;
                 }
                 Heard::Over(how) => over = Some(how),
@@ -173,7 +189,10 @@ impl Talk<'_> {
     pub(crate) fn after(&mut self, over: Over) -> Result<Direction, Fault> {
         let said = self.teller.take_said();
         match over {
-            // Somebody's words may be why it was cancelled; then there are more of them.
+            Over::Cancelled if !self.director.expects_a_stop() => {
+                Err(Fault::CutShort("it cancelled its own turn".to_owned()))
+            }
+            // Somebody's words may be why it was cancelled; then they are said next.
             Over::Ended | Over::Cancelled => match self.director.after(&said) {
                 Direction::Unusable(faults) => Err(Fault::Unusable(faults)),
                 next @ (Direction::Answered(_) | Direction::Say(_)) => Ok(next),
@@ -190,7 +209,10 @@ const NAME_LIMIT: usize = 512;
 
 /// Whether this can be what a program calls its memory.
 pub(crate) fn is_name(session: &str) -> bool {
-    session.len() <= NAME_LIMIT && !session.chars().any(char::is_control)
+    // One that begins so would be taken for a flag.
+    !session.starts_with('-')
+        && session.len() <= NAME_LIMIT
+        && !session.chars().any(char::is_control)
 }
 
 /// Whether a program that asks may use a tool. The mount is what holds; this saves it the trouble of trying.

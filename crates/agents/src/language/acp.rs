@@ -3,7 +3,9 @@
 //! The messages themselves, JSON-RPC 2.0 in lines, are the driver's ([`crate::driver::acp`]). Agents differ in where they put what
 //! a tool said; all places that were seen are looked at.
 
-use domain::transcript::{TodoItem, TodoState, ToolKind, ToolStatus};
+use std::collections::BTreeSet;
+
+use domain::transcript::{LIST_LIMIT, TodoItem, TodoState, ToolKind, ToolStatus};
 use serde_json::Value;
 
 use super::{Heard, Over, ToolNews, owned, readable, status_in, text};
@@ -72,12 +74,9 @@ fn tool(update: &Value) -> Vec<Heard> {
     let diffs = content.into_iter().flatten().filter(|it| text(it, "/type") == Some("diff"));
     let changed: Vec<String> = diffs.filter_map(|it| owned(it, "/path")).collect();
     let places = locations.into_iter().flatten().filter_map(|it| owned(it, "/path"));
-    let mut paths: Vec<String> = places.collect();
-    for path in changed {
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
+    let mut known = BTreeSet::new();
+    let all = places.chain(changed).filter(|path| known.insert(path.clone()));
+    let paths: Vec<String> = all.take(LIST_LIMIT).collect();
     let news = Heard::Tool(ToolNews {
         id: id.to_owned(),
         title: owned(update, "/title"),

@@ -4,19 +4,29 @@
 //! no pieces, which is how errors and the answers of commands arrive. What a sub-agent says is not an answer, so only its
 //! tools are told.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 
-use domain::transcript::{ToolKind, ToolStatus};
+use domain::{
+    digest::Digest,
+    transcript::{ToolKind, ToolStatus},
+};
 use serde_json::Value;
 
 use super::{Heard, Over, ToolNews, owned, readable, text};
 
+/// Messages that may be under way at once: one of the program, and those of its helpers.
+const STREAMED: usize = 64;
+
+fn name(id: &str) -> Digest {
+    Digest::of(id.as_bytes())
+}
+
 /// Reads the lines of one process.
 #[derive(Debug, Default)]
 pub struct ClaudeReader {
-    /// The models' messages whose text came in pieces.
-    streamed: BTreeSet<String>,
-    current: String,
+    /// The models' messages whose text came in pieces: the last few, by the hashes of their names.
+    streamed: VecDeque<Digest>,
+    current: Option<Digest>,
 }
 
 /// A question of the program to its host, which waits for an answer.
@@ -45,16 +55,16 @@ impl ClaudeReader {
     fn piece(&mut self, line: &Value, heard: &mut Vec<Heard>) {
         match text(line, "/event/type") {
             Some("message_start") => {
-                self.current = owned(line, "/event/message/id").unwrap_or_default();
+                self.current = text(line, "/event/message/id").map(name);
             }
             Some("content_block_start") => heard.push(Heard::Break),
             Some("content_block_delta") => {
                 if let Some(piece) = text(line, "/event/delta/text") {
-                    self.streamed.insert(self.current.clone());
+                    self.comes_in_pieces();
                     heard.push(Heard::Text(piece.to_owned()));
                 }
                 if let Some(piece) = text(line, "/event/delta/thinking") {
-                    self.streamed.insert(self.current.clone());
+                    self.comes_in_pieces();
                     heard.push(Heard::Thought(piece.to_owned()));
                 }
             }
@@ -62,8 +72,17 @@ impl ClaudeReader {
         }
     }
 
+    fn comes_in_pieces(&mut self) {
+        let Some(current) = self.current.filter(|it| !self.streamed.contains(it)) else { return };
+        self.streamed.push_back(current);
+        if self.streamed.len() > STREAMED {
+            self.streamed.pop_front();
+        }
+    }
+
     fn message(&self, line: &Value, heard: &mut Vec<Heard>) {
-        let came_in_pieces = text(line, "/message/id").is_some_and(|id| self.streamed.contains(id));
+        let came_in_pieces =
+            text(line, "/message/id").is_some_and(|id| self.streamed.contains(&name(id)));
         for block in blocks(line) {
             match text(block, "/type") {
                 Some("text") if is_main(line) && !came_in_pieces => {

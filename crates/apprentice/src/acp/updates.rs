@@ -87,7 +87,8 @@ impl Updates {
                 }));
             }
         }
-        let update = ended(&call.id, outcome.end, &content);
+        let end = if outcome.is_failing() { End::Failed } else { End::Done };
+        let update = ended(&call.id, end, &content);
         self.tell(&match outcome.exit_code {
             Some(code) => with(update, "rawOutput", json!({ "exitCode": code })),
             None => update,

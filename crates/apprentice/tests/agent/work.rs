@@ -63,7 +63,9 @@ fn a_bug_in_a_repository_is_mended_in_every_language() {
         assert_eq!(turn.text(), "I look first.It subtracted. Now it adds; the test passes.");
         let results = turn.results();
         let statuses: Vec<&str> = results.iter().map(|(status, _)| status.as_str()).collect();
-        assert_eq!(statuses, ["completed"; 6], "{results:?}");
+        // The test that failed before it was mended.
+        let expected = ["completed", "completed", "completed", "failed", "completed", "completed"];
+        assert_eq!(statuses, expected, "{results:?}");
         assert_eq!(results[1].1, "add.sh:3: echo $(($1 - $2))");
         assert_eq!(
             results[2].1,

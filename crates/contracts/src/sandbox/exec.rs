@@ -52,6 +52,8 @@ pub struct Exec {
     pub terminal: Option<TerminalSize>,
     /// Ended with everything that it started when this has passed.
     pub limit: Duration,
+    /// Whether what it leaves running is killed when it ends. Otherwise that lives on, as in any shell.
+    pub sweeps: bool,
     /// Bytes of output that are passed on; the rest is dropped and [`Finished::cut`] says so.
     pub output_limit: u64,
 }

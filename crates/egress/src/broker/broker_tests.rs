@@ -451,24 +451,6 @@ async fn money_is_set_aside_before_and_settled_after() {
 }
 
 #[tokio::test]
-async fn a_program_that_does_not_wait_pays_for_what_its_model_may_have_thought() {
-    let world = World::new().await;
-    let member = world.broker.member(SANDBOX).unwrap();
-    let account = world.broker.accounts(&member)[0].clone();
-    let mut spent = Vec::new();
-    for (number, millis) in [(1, 0), (2, 2_000), (3, u64::MAX)] {
-        let before = world.broker.spent(&account);
-        let line = "POST https://api.anthropic.com/v1/messages";
-        granted(world.request(number, line, Some(MESSAGE)).await);
-        let left = Outcome::Broken { reason: "the program did not wait for the answer".to_owned() };
-        let report = Report { millis, bytes_down: 0, ..report(left, None) };
-        world.broker.ended(WHOSE, Exchange(number), &report);
-        spent.push(world.broker.spent(&account).minus(before).to_string());
-    }
-    assert_eq!(spent, ["$0.0000", "$0.0060", "$0.0150"], "never more than was set aside");
-}
-
-#[tokio::test]
 async fn who_has_left_gets_nothing_and_is_known_again() {
     let world = World::new().await;
     granted(world.request(1, "GET https://api.example.com/x", None).await);

@@ -49,10 +49,9 @@ pub(super) enum After {
 /// The whole answer, in the language that `accept` asks for.
 pub(super) fn render(refusal: &Refusal, accept: Option<&str>, after: After) -> Vec<u8> {
     let sentence = sentence(refusal);
-    let (kind, body) = if accept.is_some_and(|accept| accept.contains("json")) {
-        ("application/problem+json", as_json(refusal, &sentence))
-    } else {
-        ("text/plain; charset=utf-8", format!("{sentence}\n"))
+    let (kind, body) = match accept.filter(|accept| accept.contains("json")) {
+        Some(accept) => ("application/problem+json", as_json(refusal, &sentence, accept)),
+        None => ("text/plain; charset=utf-8", format!("{sentence}\n")),
     };
     answer(refusal, (kind, &body), after)
 }
@@ -98,12 +97,20 @@ pub(super) fn sentence(refusal: &Refusal) -> String {
     format!("Lamplighter refused{place}{phase}: {}{rule}.{remedy}", refusal.reason)
 }
 
-fn as_json(refusal: &Refusal, sentence: &str) -> String {
+fn as_json(refusal: &Refusal, sentence: &str, accept: &str) -> String {
+    let code = refusal.code.as_str();
+    let error = if accept.contains("vnd.npm") {
+        // npm shows what it finds here as it is.
+        json!(sentence)
+    } else {
+        // Where the SDKs of models look.
+        json!({ "type": code, "code": code, "message": sentence })
+    };
     json!({
         "title": "Refused by Lamplighter",
         "status": refusal.status,
         "detail": sentence,
-        "code": refusal.code.as_str(),
+        "code": code,
         "host": refusal.host,
         "port": refusal.port,
         "phase": refusal.phase,
@@ -112,8 +119,7 @@ fn as_json(refusal: &Refusal, sentence: &str) -> String {
         "remedy": refusal.remedy,
         // Where GitHub's program looks.
         "message": sentence,
-        // Where the SDKs of models look.
-        "error": { "type": refusal.code.as_str(), "code": refusal.code.as_str(), "message": sentence },
+        "error": error,
     })
     .to_string()
 }
@@ -191,5 +197,10 @@ mod tests {
         assert_eq!(body["error"]["type"], "not_allowed");
         assert_eq!(body["message"], body["detail"], "gh prints it");
         assert_eq!(body["host"], "evil.test");
+        let npm = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*";
+        let answer = String::from_utf8(render(&refusal(), Some(npm), After::Keep)).unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        let body: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(body["error"], body["detail"], "npm prints it");
     }
 }

@@ -79,6 +79,7 @@ async fn run_check<H: Hands>(
         argv: ["/bin/sh", "-c", &check.command].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
         path: Vec::new(),
+        sweeps: false,
         directory: scene.checkout()?,
         user: User::Agent,
         terminal: None,

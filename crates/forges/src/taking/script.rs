@@ -55,6 +55,7 @@ pub(super) fn command(order: &Order, limits: &Limits) -> Exec {
         argv: words.into_iter().chain(arguments).map(str::to_owned).collect(),
         environment: BTreeMap::new(),
         path: Vec::new(),
+        sweeps: true,
         directory: order.directory.clone(),
         user: User::Agent,
         terminal: None,

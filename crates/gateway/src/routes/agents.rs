@@ -32,6 +32,9 @@ use crate::{
 /// How long a caller may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a caller may take to take one thing that it is told.
+const TAKING: Duration = Duration::from_secs(30);
+
 /// How many words may wait for an agent that does not take them.
 const WAITING: usize = 64;
 
@@ -165,8 +168,8 @@ async fn tell(sink: &mut Sink, mut told: mpsc::Receiver<AgentEvent>, mut spoken:
 async fn pass_on(sink: &mut Sink, events: Vec<AgentEvent>) {
     for event in events {
         let says = AgentSays::Event { event: agent_shapes::event(event) };
-        // A caller that cannot be reached has left, which the listener notices.
-        drop(sink.send(text(&says)).await);
+        // A caller that cannot be reached has left, which the listener notices. One that does not take what it is told loses it.
+        drop(tokio::time::timeout(TAKING, sink.send(text(&says))).await);
     }
 }
 

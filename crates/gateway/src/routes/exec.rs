@@ -189,6 +189,7 @@ fn command(start: StartExec, sandbox: &Listed) -> Exec {
         argv: start.argv,
         environment: usual.into_iter().chain(start.environment).collect(),
         path: Vec::new(),
+        sweeps: false,
         directory,
         user: convert::user(start.user),
         terminal: start.terminal.map(convert::size),

@@ -91,6 +91,8 @@ pub struct Program {
     pub wall_millis: u64,
     /// Output beyond this is read and dropped.
     pub output_limit: u64,
+    /// Whether what it leaves running is killed when it ends.
+    pub sweeps: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

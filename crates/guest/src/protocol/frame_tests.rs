@@ -22,6 +22,7 @@ fn asks() -> impl Strategy<Value = Ask> {
             terminal: size.map(|(columns, rows)| Size { columns, rows }),
             wall_millis,
             output_limit,
+            sweeps: wall_millis % 2 == 0,
         });
     prop_oneof![
         any::<u16>().prop_map(|version| Ask::Hello { version }),

@@ -322,6 +322,7 @@ pub fn program(argv: &[&str]) -> Program {
         terminal: None,
         wall_millis: 0,
         output_limit: u64::MAX,
+        sweeps: false,
     }
 }
 

@@ -83,12 +83,9 @@ fn new_rules_hold_at_once_and_wrong_ones_change_nothing() {
     server.hang_up();
     let came_back = (0..200).any(|_| explained(&server) == "allow");
     assert!(came_back, "SIGHUP has the files read again");
-    let by: Vec<String> =
-        rows(&server, "policy.reloaded").iter().map(|row| row["actor"].to_string()).collect();
-    assert!(
-        by.contains(&"\"local\"".to_owned()) && by.contains(&"\"SIGHUP\"".to_owned()),
-        "{by:?}"
-    );
+    // What holds is written down a moment later.
+    let is_told = |by: &str| rows(&server, "policy.reloaded").iter().any(|row| row["actor"] == by);
+    assert!((0..200).any(|_| is_told("local") && is_told("SIGHUP")), "both are written down");
     let verified = server.lamp(&["audit", "verify", "--data", "data"]);
     assert_eq!(verified.code(), Some(0), "{}", verified.out());
 }

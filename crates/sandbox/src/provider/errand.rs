@@ -70,6 +70,7 @@ pub(crate) async fn run(
         terminal: None,
         wall_millis: u64::try_from(errand.limit.as_millis()).unwrap_or(u64::MAX),
         output_limit: OUTPUT,
+        sweeps: false,
     };
     let (_, no_input) = mpsc::channel(1);
     finish(body, Job::Program(program), no_input, listener).await

@@ -147,6 +147,7 @@ async fn begin(
         terminal: command.terminal.map(|size| Size { columns: size.columns, rows: size.rows }),
         wall_millis: u64::try_from(command.limit.as_millis()).unwrap_or(u64::MAX),
         output_limit: command.output_limit,
+        sweeps: command.sweeps,
     };
     body.link.open(name.as_str(), Job::Program(program))
 }

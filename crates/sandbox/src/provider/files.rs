@@ -93,6 +93,7 @@ fn nothing() -> Exec {
         argv: Vec::new(),
         environment: std::collections::BTreeMap::new(),
         path: Vec::new(),
+        sweeps: false,
         directory: String::new(),
         user: User::Agent,
         terminal: None::<TerminalSize>,

@@ -250,6 +250,7 @@ pub(crate) fn shell(script: &str) -> Exec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
         path: Vec::new(),
+        sweeps: false,
         directory: "/workspace".to_owned(),
         user: User::Agent,
         terminal: None,

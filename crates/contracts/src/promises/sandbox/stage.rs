@@ -203,6 +203,7 @@ pub(super) fn shell(script: &str) -> Exec {
         argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
         environment: BTreeMap::from([("PATH".to_owned(), PATH.to_owned())]),
         path: Vec::new(),
+        sweeps: false,
         directory: "/".to_owned(),
         user: User::Agent,
         terminal: None,

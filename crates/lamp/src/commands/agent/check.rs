@@ -60,7 +60,8 @@ pub(super) struct Check {
 struct Checked {
     agent: String,
     image: String,
-    version: Option<String>,
+    /// Of the program. The form has a version too.
+    agent_version: Option<String>,
     answer: String,
     usage: AgentUsage,
 }
@@ -100,7 +101,7 @@ impl Check {
         match self.format.format() {
             Format::Json => write_json(&Versioned::new(&checked), out)?,
             Format::People => {
-                let version = checked.version.as_ref().map(|it| format!(" {it}"));
+                let version = checked.agent_version.as_ref().map(|it| format!(" {it}"));
                 let version = version.unwrap_or_default();
                 writeln!(out, "ok  {}{version} answers: {}", agent.name, checked.answer)?;
                 let AgentUsage { cost_micros, input_tokens, output_tokens } = checked.usage;
@@ -121,7 +122,7 @@ impl Check {
     ) -> anyhow::Result<Checked> {
         let inside = client.agents_inside(sandbox).await.explained()?;
         let presence = inside.agents.into_iter().find(|it| it.name == name).map(|it| it.presence);
-        let version = match presence {
+        let agent_version = match presence {
             Some(Presence::Here { version } | Presence::Other { version, .. }) => Some(version),
             Some(Presence::Broken { reason }) => {
                 bail!(Hint::new(
@@ -164,7 +165,7 @@ impl Check {
                     };
                     let answer = answer.lines().next().unwrap_or_default().to_owned();
                     let agent = name.to_owned();
-                    return Ok(Checked { agent, image, version, answer, usage });
+                    return Ok(Checked { agent, image, agent_version, answer, usage });
                 }
                 AgentSays::Failed { error } => return Err(refused(error)),
             }

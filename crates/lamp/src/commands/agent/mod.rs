@@ -1,11 +1,13 @@
 //! `lamp agent`: the coding agents that a server can work with.
 
+mod block;
 mod check;
 mod doctor;
 mod list;
 mod place;
 mod run;
 mod show;
+mod traces;
 
 use std::io::Write;
 
@@ -71,8 +73,7 @@ async fn find(client: &Client, name: &str) -> anyhow::Result<(Known, Agents)> {
     }
     let names: Vec<&str> = all.agents.iter().map(|it| it.name.as_str()).collect();
     let hint = format!("those that there are: {}", names.join(", "));
-    Err(anyhow!("`lamp agent list` shows them")
-        .context(Hint::new(format!("there is no agent `{name}`"), hint)))
+    Err(anyhow!(Hint::new(format!("there is no agent `{name}`"), hint)))
 }
 
 /// The version that an agent is kept at.

@@ -2,18 +2,20 @@
 
 use std::{io::Write, path::PathBuf};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context as _, anyhow, bail};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::mpsc,
 };
 use wire::{
-    agent::{AgentAnswer, AgentMode, AgentSays, StartAgent},
-    client::Client,
+    agent::{AgentAnswer, AgentMode, AgentOutcome, AgentSays, StartAgent},
+    client::{AgentTalking, Client},
+    error::{Code, Problem},
+    exec::MESSAGE_LIMIT,
     sandbox::{Repository, Tier},
 };
 
-use super::{find, place, show::Show};
+use super::{find, place, show::Show, traces};
 use crate::{
     amount::{Size, Time},
     commands::sandbox::{SourceFlags, read_tier},
@@ -25,17 +27,21 @@ use crate::{
     text_file,
 };
 
+/// What is said to one that remembers what it was asked for.
+const GO_ON: &str = "Go on with what you were asked for.";
+
 /// Have an agent work on a request in a sandbox, and watch it
 ///
 /// The image with the agent is built the first time. In the modes `research`, `plan` and `review` the repositories are mounted read-only.
-/// Ctrl-C ends the agent with all that it started. The sandbox is deleted at the end, unless it is kept or was there before.
+/// Ctrl-C ends the agent with all that it started. The sandbox is deleted at the end, unless it is kept, was there before, holds a change, or waits
+/// for an answer.
 #[derive(Debug, clap::Args)]
 pub(super) struct Run {
     /// The agent, as `lamp agent list` names it
     #[arg(value_name = "AGENT")]
     agent: String,
 
-    /// What it is to do; `-` reads it from standard input
+    /// What it is to do; `-` reads it from standard input. Not needed with `--session`
     #[arg(value_name = "REQUEST")]
     request: Option<String>,
 
@@ -127,9 +133,13 @@ impl Run {
     ) -> anyhow::Result<Exit> {
         let start = self.start()?;
         if let Some(sandbox) = &self.sandbox {
-            return self.work(client, sandbox, &start, out).await;
+            let worked = self.work(client, sandbox, &start, out).await?;
+            self.next_step(&worked, sandbox, Changes::Unknown, err)?;
+            return Ok(worked.exit);
         }
         let (agent, all) = find(client, &self.agent).await?;
+        // What is known at once is not said after minutes of building.
+        agent.check(&start, &all.models).map_err(refused)?;
         let wish = place::Wish {
             agent: &agent,
             image: place::image(client, &agent, &self.base, err).await?,
@@ -141,15 +151,99 @@ impl Run {
             memory_mib: self.memory.map(Size::mib),
         };
         let sandbox = place::sandbox(client, &all, self.provider.as_deref(), wish).await?;
-        let worked = self.work(client, &sandbox, &start, out).await;
+        let shown = self.keep.as_ref().unwrap_or(&sandbox);
+        writeln!(err, "==> in the sandbox {shown}")?;
+        let marked = traces::mark(client, &sandbox).await;
+        let worked = match marked {
+            Ok(()) => self.work(client, &sandbox, &start, out).await,
+            Err(error) => Err(error),
+        };
+        let changes = match &worked {
+            Ok(worked) if worked.is_change() => {
+                if traces::has_changes(client, &sandbox).await {
+                    Changes::Some
+                } else {
+                    Changes::None
+                }
+            }
+            Ok(_) | Err(_) => Changes::None,
+        };
+        let is_wanted = match &worked {
+            Ok(worked) => changes == Changes::Some || worked.is_question(),
+            Err(_) => false,
+        };
+        let deleted = if self.keep.is_some() || is_wanted {
+            Ok(())
+        } else {
+            client.delete(&sandbox).await.explained()
+        };
         if let Some(name) = &self.keep {
             writeln!(err, "The sandbox is kept: `lamp sandbox shell {name}` looks into it.")?;
-            return worked;
         }
-        let deleted = client.delete(&sandbox).await.explained();
-        let exit = worked?;
+        let worked = worked?;
+        self.next_step(&worked, shown, changes, err)?;
         deleted?;
-        Ok(exit)
+        Ok(worked.exit)
+    }
+
+    /// What a person can do next, with words that can be typed.
+    fn next_step(
+        &self,
+        worked: &Worked,
+        sandbox: &str,
+        changes: Changes,
+        err: &mut impl Write,
+    ) -> anyhow::Result<()> {
+        let kept_by_us = self.keep.is_none() && self.sandbox.is_none();
+        let removes = format!("; `lamp sandbox delete {sandbox}` removes it");
+        let removes = if kept_by_us { removes.as_str() } else { "" };
+        match (worked.outcome.as_ref(), changes) {
+            (Some(AgentOutcome { answer: AgentAnswer::Question { .. }, session }), _) => {
+                let again = self.again(sandbox, session.as_deref());
+                writeln!(err, "Answer with `{again}`{removes}.")?;
+            }
+            (Some(AgentOutcome { answer: AgentAnswer::Change {}, .. }), Changes::None) => {
+                writeln!(err, "Nothing was changed.")?;
+            }
+            (Some(AgentOutcome { answer: AgentAnswer::Change {}, .. }), _) => {
+                let look = match self.sources.repositories.as_slice() {
+                    [only] => {
+                        let name = only.name.rsplit('/').next().unwrap_or(&only.name);
+                        format!("lamp sandbox exec {sandbox} -- git -C /workspace/{name} diff")
+                    }
+                    _ => format!("lamp sandbox shell {sandbox}"),
+                };
+                writeln!(err, "The change is in the sandbox: `{look}` shows it{removes}.")?;
+            }
+            (Some(_) | None, _) => {}
+        }
+        Ok(())
+    }
+
+    /// The command that goes on from here.
+    fn again(&self, sandbox: &str, session: Option<&str>) -> String {
+        let mode = match self.mode {
+            AgentMode::Research => Some("research"),
+            AgentMode::Plan => Some("plan"),
+            AgentMode::Implement => None,
+            AgentMode::Review => Some("review"),
+        };
+        let flags = [
+            ("--mode", mode),
+            ("--model", self.model.as_deref()),
+            ("--provider", self.provider.as_deref()),
+            ("--command", self.command.as_deref()),
+            ("--sandbox", Some(sandbox)),
+            ("--session", session),
+        ];
+        let mut words = vec!["lamp agent run".to_owned(), quoted(&self.agent)];
+        for (flag, value) in flags {
+            words.extend(value.map(|value| format!("{flag} {}", quoted(value))));
+        }
+        // One without a session knows nothing of what it was asked for.
+        let request = session.is_none().then(|| self.request.as_deref().map(quoted)).flatten();
+        words.extend(request);
+        format!("{} --say ANSWER", words.join(" "))
     }
 
     fn repositories(&self) -> Vec<Repository> {
@@ -158,7 +252,7 @@ impl Run {
 
     fn start(&self) -> anyhow::Result<StartAgent> {
         let limit = |time: Time| u64::try_from(time.0.as_millis()).unwrap_or(u64::MAX);
-        Ok(StartAgent {
+        let start = StartAgent {
             agent: self.agent.clone(),
             mode: self.mode,
             request: self.request()?,
@@ -169,7 +263,19 @@ impl Run {
             session: self.session.clone(),
             directories: Vec::new(),
             limit_millis: self.timeout.map(limit),
-        })
+        };
+        let bytes = serde_json::to_vec(&start)?.len();
+        if bytes > MESSAGE_LIMIT {
+            bail!(Hint::new(
+                format!(
+                    "the request has {} KiB; at most {} are taken",
+                    bytes >> 10,
+                    MESSAGE_LIMIT >> 10
+                ),
+                "put the rest into a file of the repository, and name it in the request"
+            ));
+        }
+        Ok(start)
     }
 
     fn request(&self) -> anyhow::Result<String> {
@@ -184,8 +290,10 @@ impl Run {
                 "standard input cannot be both the request and what is said later",
                 "put the request into a file, and name it with `--request-file`"
             )),
-            Some("-") => Ok(std::io::read_to_string(std::io::stdin())?),
+            Some("-") => std::io::read_to_string(std::io::stdin())
+                .context("the request cannot be read from standard input"),
             Some(text) => Ok(text.to_owned()),
+            None if self.session.is_some() => Ok(GO_ON.to_owned()),
             None => bail!(Hint::new(
                 "there is nothing to do",
                 "say what: `lamp agent run codex 'fix the failing test'`"
@@ -199,10 +307,11 @@ impl Run {
         sandbox: &str,
         start: &StartAgent,
         out: &mut impl Write,
-    ) -> anyhow::Result<Exit> {
+    ) -> anyhow::Result<Worked> {
         let (talking, mut hearing) = client.agent(sandbox, start).await.explained()?;
-        let (mut interrupt, mut terminate) =
-            (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
         let mut show = Show::new(Stream::of(&std::io::stdout()));
         let mut lines = self.talk.then(lines);
         loop {
@@ -212,14 +321,9 @@ impl Run {
                     talking.words(line).await.explained()?;
                     continue;
                 }
-                _ = interrupt.recv() => {
-                    talking.close().await;
-                    return Ok(Exit::Command(130));
-                }
-                _ = terminate.recv() => {
-                    talking.close().await;
-                    return Ok(Exit::Command(143));
-                }
+                _ = interrupt.recv() => return self.leave(&talking, 130, out).await,
+                _ = terminate.recv() => return self.leave(&talking, 143, out).await,
+                _ = hangup.recv() => return self.leave(&talking, 129, out).await,
             };
             if self.format.format() == Format::Json {
                 serde_json::to_writer(&mut *out, &says)?;
@@ -235,21 +339,62 @@ impl Run {
                 AgentSays::Finished(outcome) => {
                     if self.format.format() == Format::People {
                         show.outcome(&outcome, out)?;
-                        if let (AgentAnswer::Question { .. }, Some(session)) =
-                            (&outcome.answer, &outcome.session)
-                        {
-                            writeln!(
-                                out,
-                                "Answer with the same command, in the same sandbox, and `--session {session} --say ANSWER`."
-                            )?;
-                        }
                     }
-                    return Ok(Exit::Done);
+                    return Ok(Worked { exit: Exit::Done, outcome: Some(outcome) });
                 }
                 AgentSays::Failed { error } => return Err(refused(error)),
             }
         }
     }
+
+    /// Somebody wants it to end.
+    async fn leave(
+        &self,
+        talking: &AgentTalking,
+        code: u8,
+        out: &mut impl Write,
+    ) -> anyhow::Result<Worked> {
+        talking.close().await;
+        if self.format.format() == Format::Json {
+            let error = Problem::new(Code::Stopped, "it was ended by a signal");
+            serde_json::to_writer(&mut *out, &AgentSays::Failed { error })?;
+            writeln!(out)?;
+        }
+        Ok(Worked { exit: Exit::Command(code), outcome: None })
+    }
+}
+
+/// What came of a run.
+struct Worked {
+    exit: Exit,
+    outcome: Option<AgentOutcome>,
+}
+
+impl Worked {
+    fn is_change(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|it| matches!(it.answer, AgentAnswer::Change {}))
+    }
+
+    fn is_question(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|it| matches!(it.answer, AgentAnswer::Question { .. }))
+    }
+}
+
+/// Whether the workspace is as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Changes {
+    Some,
+    None,
+    Unknown,
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Lines of standard input, as a person types them. The thread ends with the program: nobody can take back a read from a terminal.

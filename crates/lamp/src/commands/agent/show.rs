@@ -6,6 +6,7 @@ use wire::agent::{
     AgentAnswer, AgentEnding, AgentEvent, AgentOutcome, AgentUsage, TodoState, ToolStatus,
 };
 
+use super::block::Words;
 use crate::{session::clean::Cleaner, terminal::Stream};
 
 /// Tells events to a person, in their order.
@@ -14,13 +15,14 @@ pub(super) struct Show {
     cleaner: Cleaner,
     /// The message or thought that is being told.
     speaking: Option<(bool, u32)>,
+    words: Words,
     /// The tool that was told last, so that its news do not repeat it.
     tool: Option<(String, String)>,
 }
 
 impl Show {
     pub(super) fn new(stream: Stream) -> Self {
-        Self { cleaner: Cleaner::of(stream), speaking: None, tool: None }
+        Self { cleaner: Cleaner::of(stream), speaking: None, words: Words::default(), tool: None }
     }
 
     pub(super) fn event(
@@ -78,13 +80,12 @@ impl Show {
             AgentEvent::Heard { text } => self.line(&format!("< {text}"), out),
             AgentEvent::Usage(usage) => self.line(&used(usage), out),
             AgentEvent::Trouble { text } => self.line(&format!("! {text}"), out),
-            AgentEvent::Finished { ending, reason } => {
+            AgentEvent::Finished { ending, .. } => {
                 let how = match ending {
                     AgentEnding::Answered => "It has answered.".to_owned(),
                     AgentEnding::Asked => "It waits for an answer.".to_owned(),
-                    AgentEnding::Stopped => {
-                        format!("It stopped: {}", reason.as_deref().unwrap_or("without a reason"))
-                    }
+                    // The error that follows says why.
+                    AgentEnding::Stopped => return self.end(out),
                 };
                 self.line(&format!("* {how}"), out)
             }
@@ -98,9 +99,14 @@ impl Show {
         out: &mut impl Write,
     ) -> std::io::Result<()> {
         match &outcome.answer {
-            // They stand above.
-            AgentAnswer::Question { .. } | AgentAnswer::Notes { .. } => Ok(()),
-            AgentAnswer::Change {} => self.line("The change is in the sandbox.", out),
+            // The question stands above; where the change is is said by whoever knows.
+            AgentAnswer::Question { .. } | AgentAnswer::Change {} => Ok(()),
+            AgentAnswer::Notes { text } => {
+                self.end(out)?;
+                out.write_all(&self.cleaner.clean(text.trim_end().as_bytes()))?;
+                writeln!(out)?;
+                out.flush()
+            }
             AgentAnswer::Plan(plan) => {
                 self.line(&format!("Plan: {}", plan.summary), out)?;
                 for file in &plan.files {
@@ -131,7 +137,8 @@ impl Show {
                 write!(out, "~ ")?;
             }
         }
-        out.write_all(&self.cleaner.clean(text.as_bytes()))?;
+        let told = self.words.feed(text);
+        out.write_all(&self.cleaner.clean(told.as_bytes()))?;
         out.flush()
     }
 
@@ -144,7 +151,12 @@ impl Show {
     }
 
     fn end(&mut self, out: &mut impl Write) -> std::io::Result<()> {
-        if self.speaking.take().is_some() { writeln!(out) } else { Ok(()) }
+        if self.speaking.take().is_none() {
+            return Ok(());
+        }
+        let rest = self.words.finish();
+        out.write_all(&self.cleaner.clean(rest.as_bytes()))?;
+        writeln!(out)
     }
 }
 
