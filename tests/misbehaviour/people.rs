@@ -9,9 +9,12 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
-    stage::{GONE, SERVER, Stage, on_stage},
+    stage::{SERVER, Stage, on_stage},
     table::hostile,
 };
+
+/// How long an agent that a person stops may go on.
+const STOPPED: Duration = Duration::from_secs(2);
 
 /// Runs an agent until it has said this.
 fn running(stage: &Stage<'_>, sandbox: &str, words: &[&str], until: &str) -> Child {
@@ -36,7 +39,7 @@ fn gone_after(stage: &Stage<'_>, sandbox: &str, mut child: Child, signal: Signal
         if left.is_empty() {
             return after;
         }
-        assert!(after < GONE, "after {after:?} this is left: {left:?}");
+        assert!(after < STOPPED, "after {after:?} this is left: {left:?}");
     }
 }
 
