@@ -209,7 +209,7 @@ impl Run {
                 let look = match self.sources.repositories.as_slice() {
                     [only] => {
                         let name = only.name.rsplit('/').next().unwrap_or(&only.name);
-                        format!("lamp sandbox exec {sandbox} -- git -C /workspace/{name} diff")
+                        format!("lamp sandbox exec {sandbox} -- git -C /workspace/{name} status -v")
                     }
                     _ => format!("lamp sandbox shell {sandbox}"),
                 };
