@@ -285,10 +285,7 @@ impl<'a> Ground<'a> {
         let codes: Vec<&str> = refusals.iter().map(|record| record.code()).collect();
         let as_it_must = match attempt.written {
             Written::Nothing => codes.is_empty(),
-            // A program that tries again is refused again.
-            Written::Refusal(code) => {
-                !codes.is_empty() && codes.iter().all(|written| *written == code)
-            }
+            Written::Refusal(code) => codes == [code],
             Written::AnyRefusal => codes.len() == 1,
             Written::AtMostOne => codes.len() <= 1,
         };

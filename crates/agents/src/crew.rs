@@ -406,7 +406,9 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
                 .map(Step::Answered)
                 .map_err(Fault::Unusable),
             // There is none, and none is needed.
-            (Mode::Implement, Err(Errand::File { .. })) => Ok(Step::Answered(Answer::Change)),
+            (Mode::Implement, Err(error)) if error.is_not_there() => {
+                Ok(Step::Answered(Answer::Change))
+            }
             (Mode::Implement | Mode::Research | Mode::Plan | Mode::Review, Err(error)) => {
                 Err(Fault::Protocol(format!("it wrote no answer to $LAMP_ANSWER: {error}")))
             }

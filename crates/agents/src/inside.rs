@@ -26,6 +26,13 @@ pub(crate) enum Errand {
     TooLarge { path: String, limit: usize },
 }
 
+impl Errand {
+    /// Whether there is no such file or directory. Sandboxes say so in the system's words.
+    pub(crate) fn is_not_there(&self) -> bool {
+        matches!(self, Self::File { reason, .. } if reason.contains("No such file"))
+    }
+}
+
 /// Writes a file for a process, with its directories.
 pub(crate) async fn write<S: Sandboxes>(
     sandboxes: &S,

@@ -22,9 +22,6 @@ use crate::{
 /// Bytes of one directory of memory. Sessions are text; what is larger is something else.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-/// How the guest says that there is no such directory.
-const NOT_THERE: &str = "No such file";
-
 /// Of which sandbox the archives are.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,9 +53,7 @@ pub(crate) async fn keep<S: Sandboxes>(
                     Ok(()) | Err(_) => {}
                 }
                 // A program that has not written anything has nothing to remember.
-                let is_nothing =
-                    matches!(&error, Errand::File { reason, .. } if reason.contains(NOT_THERE));
-                if !is_nothing {
+                if !error.is_not_there() {
                     trouble = Some(error.to_string());
                 }
             }
