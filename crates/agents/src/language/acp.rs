@@ -144,3 +144,19 @@ fn entries(listed: &Value) -> Vec<TodoItem> {
     };
     listed.as_array().into_iter().flatten().filter_map(one).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_that_changes_thousands_of_files_is_told_with_a_few() {
+        let diff = |number: u32| json!({ "type": "diff", "path": format!("{number}") });
+        let content: Vec<Value> = (0..40_000).chain(0..10).map(diff).collect();
+        let heard = tool(&json!({ "toolCallId": "1", "content": content }));
+        let [Heard::Tool(news)] = heard.as_slice() else { panic!("{}", heard.len()) };
+        assert_eq!(news.paths.len(), LIST_LIMIT);
+    }
+}

@@ -236,3 +236,11 @@ fn every_schema_can_be_used_and_every_fault_gets_a_repair_round() {
         &read_plain(Mode::Research, "{\"notes\": 7}").unwrap_err()
     ));
 }
+
+#[test]
+fn an_answer_with_thousands_of_faults_and_a_long_key_costs_little() {
+    let odd = vec!["\u{200b}"; 20_000];
+    let answer = json!({ "plan": { "k".repeat(100_000): odd } }).to_string();
+    let faults = read_plain(Mode::Plan, &answer).unwrap_err().to_string();
+    assert!(faults.len() < 20_000, "{}", faults.len());
+}
