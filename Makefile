@@ -29,9 +29,9 @@ setup: ## Install what the tests need; says nothing when all is there
 	@scripts/setup test
 
 .PHONY: demo
-demo: ## Set up, then play the story of a task on the real engine and store
+demo: ## Set up, then see one task go from a sentence to a merged pull request; no account needed
 	@scripts/setup demo
-	@cargo run --quiet --locked -p testkit --bin rehearsal
+	@scripts/demo
 
 .PHONY: test
 test: ## Set up, then run all that CI runs: tests, doc tests, formatting, lints, short chaos and fuzzing
@@ -47,7 +47,7 @@ fmt: ## Format the Rust code
 	@cargo fmt --all
 
 .PHONY: bench
-bench: ## Measure: appends, driver steps, list pages, replay, waiting tasks, sandboxes, the way out, agents
+bench: ## Measure: appends, driver steps, list pages, replay, waiting tasks, sandboxes, the way out, agents, whole tasks
 	@scripts/setup test
 	@scripts/bench-setup
 	@cargo bench --locked -p benches

@@ -11,15 +11,15 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use benches::{
-    Bench, agents, append, egress, lists, machine, replay, report::Report, sandbox, steps, waiting,
-    words,
+    Bench, agents, append, egress, journey, lists, machine, replay, report::Report, sandbox, steps,
+    waiting, words,
 };
 
-const USAGE: &str = "usage: cargo bench -p benches -- [--check] [--rounds N] [--disk DIRECTORY] \
-                     [append|words|steps|lists|replay|waiting|sandbox|crowd|egress|agents]";
-const MEASURES: [&str; 10] = [
+const USAGE: &str = "usage: cargo bench -p benches -- [--check] [--quick] [--rounds N] [--disk DIRECTORY] [--lamp PROGRAM] \
+                     [append|words|steps|lists|replay|waiting|sandbox|crowd|egress|agents|journey]";
+const MEASURES: [&str; 11] = [
     "append", "words", "steps", "lists", "replay", "waiting", "sandbox", "crowd", "egress",
-    "agents",
+    "agents", "journey",
 ];
 
 /// What was asked for.
@@ -37,6 +37,8 @@ enum Wanted {
     Upstream(PathBuf),
     /// Be the gateway between the two.
     Gateway,
+    /// Be the server that has scripted tasks done for another run of this program.
+    Crowded(journey::door::Plan),
     /// A test runner wants to know the tests: there are none.
     List,
 }
@@ -47,6 +49,8 @@ struct Effort {
     rounds: usize,
     /// A directory on a real disk.
     disk: PathBuf,
+    /// How many tasks are played, and by which `lamp`.
+    journey: journey::Effort,
 }
 
 /// What a missed number means.
@@ -79,6 +83,11 @@ fn main() -> anyhow::Result<ExitCode> {
             egress::gateway::serve()?;
             Ok(ExitCode::SUCCESS)
         }
+        Wanted::Crowded(plan) => {
+            let said = runtime()?.block_on(journey::door::serve(plan))?;
+            Report::default().say(said)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Wanted::Measures { only, misses, effort } => {
             runtime()?.block_on(measure(only.as_deref(), &misses, effort))
         }
@@ -87,8 +96,11 @@ fn main() -> anyhow::Result<ExitCode> {
 
 fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted> {
     let (mut only, mut misses) = (None, Misses::Told);
-    let mut effort =
-        Effort { rounds: sandbox::ROUNDS, disk: Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned() };
+    let mut effort = Effort {
+        rounds: sandbox::ROUNDS,
+        disk: Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned(),
+        journey: journey::Effort { size: journey::Size::Whole, lamp: None },
+    };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             // Cargo says the one to every bench; the other may stand before a name.
@@ -98,12 +110,17 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
             "--rounds" => {
                 effort.rounds = arguments.next().context(USAGE)?.parse().context(USAGE)?;
             }
+            "--quick" => effort.journey.size = journey::Size::Quick,
+            "--lamp" => effort.journey.lamp = Some(arguments.next().context(USAGE)?.into()),
             "--disk" => effort.disk = arguments.next().context(USAGE)?.into(),
             name if MEASURES.contains(&name) => only = Some(name.to_owned()),
             sandbox::floor::CHILD => return Ok(Wanted::Floor),
             egress::gateway::CHILD => return Ok(Wanted::Gateway),
             egress::upstream::CHILD => {
                 return Ok(Wanted::Upstream(arguments.next().context(USAGE)?.into()));
+            }
+            journey::door::CHILD => {
+                return Ok(Wanted::Crowded(journey::door::Plan::read(&mut arguments)?));
             }
             waiting::CHILD => {
                 return Ok(Wanted::Engine(arguments.next().context(USAGE)?.into()));
@@ -115,7 +132,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
 }
 
 async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow::Result<ExitCode> {
-    let Effort { rounds, disk } = effort;
+    let Effort { rounds, disk, journey: tasks } = effort;
     let mut bench = Bench { report: Report::default(), disk };
     bench.report.say(machine::header())?;
     let begun = Instant::now();
@@ -146,6 +163,9 @@ async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow:
     }
     if is_wanted("agents") {
         Box::pin(agents::run(&mut bench)).await?;
+    }
+    if is_wanted("journey") {
+        Box::pin(journey::run(&mut bench, tasks)).await?;
     }
     // A part of the sandboxes, for whoever works on it.
     if only == Some("crowd") {

@@ -1,7 +1,7 @@
 //! How fast it is, on the machine that asks.
 //!
 //! ```text
-//!  all.rs ──▶ append · words · steps · lists · replay · waiting · sandbox · egress · agents ──▶ report (a line per figure, PASS or MISS)
+//!  all.rs ──▶ append · words · steps · lists · replay · waiting · sandbox · egress · agents · journey ──▶ report (a line per figure, PASS or MISS)
 //!                  │ beside: alternatives (what one would write instead)
 //!                  └ lives: the events of tasks, made up but whole
 //! ```
@@ -14,6 +14,7 @@ pub mod agents;
 pub mod alternatives;
 pub mod append;
 pub mod egress;
+pub mod journey;
 pub mod lists;
 pub mod lives;
 pub mod machine;

@@ -59,13 +59,20 @@ pub struct Asker {
     pub repository: String,
 }
 
+/// What tasks begin from.
+const BASE: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+fn prepared(sandbox: u128) -> anyhow::Result<Event> {
+    Ok(Event::Prepared { sandbox: SandboxId::from_u128(sandbox), commit: BASE.parse()? })
+}
+
 /// From the request to a plan that waits.
 pub fn until_approval(asker: &Asker) -> anyhow::Result<Vec<Event>> {
     let session = Some("session".to_owned());
     Ok(vec![
         requested(asker)?,
         Event::Admitted,
-        Event::Prepared { sandbox: SandboxId::from_u128(1) },
+        prepared(1)?,
         Event::Researched { notes: Digest::of(b"notes"), session: session.clone() },
         Event::PlanSubmitted { plan: plan(), session },
     ])
@@ -75,19 +82,21 @@ pub fn until_approval(asker: &Asker) -> anyhow::Result<Vec<Event>> {
 pub fn until_merged(asker: &Asker) -> anyhow::Result<Vec<Event>> {
     let (plan, by) = (plan().hash(), testkit::bob().id);
     let implemented = Event::Implemented {
+        base: BASE.parse()?,
         commit: "a".repeat(40).parse()?,
         difference: Digest::of(b"difference"),
+        record: Digest::of(b"record"),
         session: Some("session".to_owned()),
     };
     let mut events = until_approval(asker)?;
     events.extend([
         Event::Approved { plan, by, conditions: Conditions::default() },
         Event::Admitted,
-        Event::Prepared { sandbox: SandboxId::from_u128(2) },
+        prepared(2)?,
         implemented,
         Event::ChecksPassed { evidence: Digest::of(b"log") },
         Event::ReviewPassed { evidence: Digest::of(b"review") },
-        Event::PullRequestOpened { number: PullRequestNumber(7) },
+        Event::PullRequestOpened { number: PullRequestNumber(7), receipt: Digest::of(b"receipt") },
         Event::Done { because: DoneBecause::Merged },
     ]);
     Ok(events)

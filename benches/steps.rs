@@ -132,7 +132,7 @@ async fn until_all_are_done(engine: &Engine<World>, begun: Instant) -> anyhow::R
 }
 
 /// A directory for the scripted outside, and where it is in words.
-fn outside(bench: &Bench) -> anyhow::Result<(TempDir, &'static str)> {
+pub(crate) fn outside(bench: &Bench) -> anyhow::Result<(TempDir, &'static str)> {
     if Path::new(MEMORY).is_dir() {
         let made = tempfile::Builder::new().prefix("bench-outside-").tempdir_in(MEMORY);
         if let Ok(directory) = made {

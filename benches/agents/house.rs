@@ -14,6 +14,7 @@ use anyhow::{Context as _, bail, ensure};
 use fs_err as fs;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+use wire::client::{Client, Endpoint};
 
 use super::memory;
 use crate::sandbox::ground::rest;
@@ -39,12 +40,23 @@ pub struct House {
 impl House {
     /// On data that is kept, with the model at this port.
     pub async fn start(data: &Path, port: u16) -> anyhow::Result<Self> {
-        let lamp = build().await?;
+        let files = [("lamp.yaml", server(port)), ("policy.yaml", policy())];
+        Self::open(build().await?, data, &files).await
+    }
+
+    /// The program `lamp`, on this data, with these files beside its `lamp.yaml`, which is one of them.
+    pub async fn open(
+        lamp: PathBuf,
+        data: &Path,
+        files: &[(&str, String)],
+    ) -> anyhow::Result<Self> {
         fs::create_dir_all(data)?;
         let directory = tempfile::Builder::new().prefix("bench-").tempdir()?;
         let at = |name: &str| directory.path().join(name);
-        fs::write(at("lamp.yaml"), server(port))?;
-        fs::write(at("policy.yaml"), policy())?;
+        for (name, text) in files {
+            fs::create_dir_all(at(name).parent().context("a file is in a directory")?)?;
+            fs::write(at(name), text)?;
+        }
         let log = fs::File::create(at("said"))?.into_parts().0;
         let mut command = Command::new(&lamp);
         command
@@ -74,6 +86,16 @@ impl House {
             ensure!(begun.elapsed() < PATIENCE, "the server does not serve: {last}");
             rest(Duration::from_millis(50)).await;
         }
+    }
+
+    /// The typed client of this server, which `lamp` uses too.
+    pub fn client(&self) -> Client {
+        Client::new(Endpoint::Unix(self.directory.path().join("run/lamp.sock")))
+    }
+
+    /// The server's own process.
+    pub fn process(&self) -> u32 {
+        self.server.id()
     }
 
     /// `lamp` with these words, talking to this server.
@@ -135,7 +157,7 @@ impl Drop for House {
 }
 
 /// `lamp`, built as this program is.
-async fn build() -> anyhow::Result<PathBuf> {
+pub async fn build() -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe()?;
     // <target>/<profile>/deps/<this program>
     let beside = own.ancestors().nth(2).context("this program is in no build")?;

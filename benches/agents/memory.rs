@@ -38,6 +38,34 @@ pub fn resident_outside(first: u32) -> anyhow::Result<u64> {
     Ok(outside.filter_map(|id| number(&format!("/proc/{id}/status"), "VmRSS:")).sum())
 }
 
+/// What is resident of one process alone, in KiB.
+pub fn resident(id: u32) -> anyhow::Result<u64> {
+    number(&format!("/proc/{id}/status"), "VmRSS:")
+        .with_context(|| format!("process {id} has no memory"))
+}
+
+/// What of that is its own, and no page of a file such as its program, in KiB.
+pub fn anonymous(id: u32) -> anyhow::Result<u64> {
+    number(&format!("/proc/{id}/status"), "RssAnon:")
+        .with_context(|| format!("process {id} has no memory"))
+}
+
+/// The most that was ever resident of it, in KiB.
+pub fn most_resident(id: u32) -> anyhow::Result<u64> {
+    number(&format!("/proc/{id}/status"), "VmHWM:")
+        .with_context(|| format!("process {id} has no memory"))
+}
+
+/// The process below this one that was started with this word.
+pub fn below(first: u32, word: &str) -> anyhow::Result<u32> {
+    let is_called = |id: &u32| {
+        let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|part| part == word.as_bytes())
+    };
+    let found = family(first)?.into_iter().find(is_called);
+    found.with_context(|| format!("no process below {first} is called `{word}`"))
+}
+
 /// What a process has; nothing when it has ended meanwhile.
 fn proportional(id: u32) -> u64 {
     number(&format!("/proc/{id}/smaps_rollup"), "Pss:").unwrap_or_default()
@@ -93,6 +121,10 @@ mod tests {
         assert!(of_tree(own).unwrap() > proportional(child.id()));
         assert!(of_namespace(own).unwrap() >= proportional(own));
         assert!(resident_outside(own).unwrap() > 0);
+        assert_eq!(below(own, "60").unwrap(), child.id());
+        assert!(below(own, "no-such-word").is_err());
+        assert!(anonymous(own).unwrap() < resident(own).unwrap());
+        assert!(most_resident(own).unwrap() >= resident(child.id()).unwrap());
         child.kill().unwrap();
         child.wait().unwrap();
     }

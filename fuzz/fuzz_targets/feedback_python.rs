@@ -7,6 +7,6 @@ use ::feedback::Format;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| feedback::try_all(
-    &[Format::Pytest, Format::Ruff, Format::Mypy, Format::Anything],
+    &[Format::Pytest, Format::Unittest, Format::Ruff, Format::Mypy, Format::Anything],
     input
 ));

@@ -41,9 +41,11 @@ fuzz_target!(|input: &[u8]| {
             why: text(1),
             risks: &risks,
             findings: &risks,
+            dismissed: &risks,
             log: text(3),
             reasoning: text(3),
         },
+        coverage: None,
         links: Links::default(),
         own_template: texts.get(4).copied(),
     };
@@ -55,5 +57,5 @@ fuzz_target!(|input: &[u8]| {
     let message = Message::new(text(0), text(1), &[], trailers).to_string();
     assert_eq!(Trailers::read(&message), Some(trailers));
     let branch = BranchTemplate::default().name(trailers.task, text(0)).expect("a branch");
-    assert!(branch.as_str().starts_with("lamp/t_"));
+    assert!(branch.as_str().starts_with("agent/t_"));
 });

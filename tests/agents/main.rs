@@ -20,6 +20,7 @@
 mod journey;
 mod stage;
 mod story;
+mod tasks;
 mod walls;
 
 use journey::Journey;
@@ -60,4 +61,20 @@ fn real_agents_work_ask_remember_stop_and_are_paid_for() {
         journey.remembers_after_a_restart(&stage);
         println!("{}: all of it", journey.agent);
     }
+    let tasks = [
+        ("claude-code", tasks::PYTHON, &["--model", "claude-sonnet-4-5"][..]),
+        ("codex", tasks::JAVASCRIPT, &["--model", "model-of-codex"]),
+        // OpenCode, by a file that says where the compiler is.
+        ("rust-mender", tasks::RUST, &[]),
+    ];
+    for (agent, sample, words) in tasks {
+        sample.is_mended_by(&stage, agent, words);
+        println!("{agent}: from a sentence to a merged change");
+    }
+}
+
+#[test]
+fn a_script_without_any_model_goes_from_a_sentence_to_a_merged_change() {
+    let stage = Stage::small("task");
+    tasks::PYTHON.is_mended_by(&stage, "mender", &[]);
 }

@@ -6,6 +6,22 @@ use serde_json::Value;
 use testkit::model::{Model, serve};
 use tests::internet::{OwnHouse, Plan, Said, declared, npm, program};
 
+/// A worker without a model: it looks which phase it is in what it is told, and answers in a file.
+const MENDER: &str = r#"lamp: { version: 1, name: mender }
+agent:
+  driver: command
+  command: |
+    read -r task
+    answer() { printf '%s' "$1" > "$LAMP_ANSWER"; }
+    case "$task" in
+      *'"mode":"plan"'*) answer '{"plan": {"summary": "Add instead of subtracting", "files": [{"path": "calc.py", "why": "it subtracts"}], "tests": [], "expected_behaviour": "2 and 3 is 5", "commands": [], "hosts": [], "risks": []}}' ;;
+      *'"mode":"implement"'*) sed -i 's/a - b/a + b/' calc.py ;;
+      *'"mode":"review"'*) answer '{"review": {"findings": []}}' ;;
+      *) answer '{"notes": "it subtracts"}' ;;
+    esac
+sandbox: { repositories: [{ name: sample-python }] }
+"#;
+
 pub(crate) struct Stage {
     pub(crate) house: OwnHouse,
     pub(crate) model: Model,
@@ -71,8 +87,12 @@ impl Stage {
                 "  - {{ name: {name}, provider: {name}, url: 'http://localhost:{port}{path}', addresses: [127.0.0.1] }}\n"
             )
         });
+        // For checks in Rust.
+        let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
+        let sysroot = String::from_utf8(sysroot.stdout).unwrap();
         let server = format!(
-            "version: 1\nsandboxes: {{ warm: 0, disk_budget: 8GiB, disk_guaranteed: 256MiB }}\nmodels:\n{}",
+            "version: 1\nsandboxes: {{ warm: 0, disk_budget: 8GiB, disk_guaranteed: 256MiB, toolchains: ['{}'] }}\nmodels:\n{}",
+            sysroot.trim(),
             models.concat()
         );
         let allow = "['model:anthropic', 'model:openai', 'model:gemini']";
@@ -83,7 +103,16 @@ impl Stage {
             phases.concat(),
             declared(npm().iter())
         );
-        let house = start(&Plan { policy, server });
+        // A toolchain is seen at its own place, and a check says where that is.
+        let rust = format!(
+            "lamp: {{ version: 1, name: rust-mender }}\nagent: {{ driver: opencode, model: model-of-opencode }}\n\
+             sandbox: {{ repositories: [{{ name: sample-rust }}] }}\n\
+             checks: [{{ name: tests, run: 'PATH={}/bin:$PATH cargo test --offline' }}]\n",
+            sysroot.trim()
+        );
+        let agents =
+            vec![("mender".to_owned(), MENDER.to_owned()), ("rust-mender".to_owned(), rust)];
+        let house = start(&Plan { policy, server, agents });
         Self { house, model, port, repository: repository(project) }
     }
 

@@ -124,7 +124,7 @@ fn package_managers_install_from_their_registries_and_publish_nothing() {
     let server = format!(
         "version: 1\nsandboxes: {{ warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB, toolchains: [{shown}] }}\n"
     );
-    let house = OwnHouse::start(&Plan { policy: policy(&managers), server });
+    let house = OwnHouse::start(&Plan { server, ..Plan::new(&policy(&managers)) });
     let path = toolchain.as_deref().unwrap_or(Path::new("/usr")).join("bin");
     for manager in &managers {
         let name = manager.bundle.rsplit(':').next().unwrap_or_default();

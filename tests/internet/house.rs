@@ -22,6 +22,8 @@ pub struct Plan {
     pub policy: String,
     /// The text of `lamp.yaml`.
     pub server: String,
+    /// Names and texts of files in `agents/`.
+    pub agents: Vec<(String, String)>,
 }
 
 impl Plan {
@@ -32,6 +34,7 @@ impl Plan {
             server:
                 "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }\n"
                     .to_owned(),
+            agents: Vec::new(),
         }
     }
 }

@@ -41,6 +41,10 @@ impl OwnHouse {
     fn build(directory: TempDir, data: PathBuf, plan: &Plan) -> Self {
         std::fs::write(directory.path().join("policy.yaml"), &plan.policy).unwrap();
         std::fs::write(directory.path().join("lamp.yaml"), &plan.server).unwrap();
+        std::fs::create_dir(directory.path().join("agents")).unwrap();
+        for (name, text) in &plan.agents {
+            std::fs::write(directory.path().join(format!("agents/{name}.yaml")), text).unwrap();
+        }
         let mut house = Self { directory, data, server: None };
         house.up();
         house
@@ -87,6 +91,11 @@ impl OwnHouse {
 
     pub fn lamp(&self, words: &[&str]) -> Said {
         Said::of(&self.command(words).output().unwrap())
+    }
+
+    /// The directory of the public keys that its receipts are checked with.
+    pub fn keys(&self) -> PathBuf {
+        self.data.join("keys/public")
     }
 
     pub fn sandbox(&self, name: &str, words: &[&str]) {

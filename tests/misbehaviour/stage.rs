@@ -60,7 +60,7 @@ pub(crate) fn on_stage(server: &str, act: impl FnOnce(&Stage<'_>)) {
     };
     let model = Model::new();
     internet.model(HOST, &model);
-    let plan = Plan { policy: POLICY.to_owned(), server: server.to_owned() };
+    let plan = Plan { server: server.to_owned(), ..Plan::new(POLICY) };
     let house = House::start_with(&internet, &plan);
     let set = house.lamp_reading(&["secret", "set", "KEY", "--host", HOST], KEY.as_bytes());
     assert!(set.succeeded(), "{set}");

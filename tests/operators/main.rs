@@ -135,7 +135,8 @@ fn a_model_without_money_is_refused_in_its_own_words_and_goes_on_when_the_budget
     on_the_internet(|internet| {
         internet.site("api.anthropic.com", |_| json(ANSWER));
         let policy = "version: 1\negress: { implement: { allow: [model:anthropic] } }\n".to_owned();
-        let house = House::start_with(internet, &Plan { policy, server: server("$0.01") });
+        let house =
+            House::start_with(internet, &Plan { server: server("$0.01"), ..Plan::new(&policy) });
         let set = ["secret", "set", "KEY", "--host", "api.anthropic.com"];
         assert!(house.lamp_reading(&set, b"sk-ant-the-companys-own").succeeded());
         house.sandbox("try", &["--tier", "verified", "--allow", "model:anthropic"]);

@@ -6,7 +6,7 @@ use contracts::agent::{Answer, Mode};
 use domain::transcript::{self, shortened};
 
 use crate::{
-    answer::{self, Faults},
+    answer::{self, Faults, Kind},
     brief::Templates,
 };
 
@@ -69,21 +69,31 @@ impl Director {
             let words: Vec<String> = self.waiting.drain(..).collect();
             return Next::Say(steering(&words.join("\n\n")));
         }
-        if let Some(question) = question {
-            return Next::Answered(question);
+        match (question, Kind::instead(self.mode)) {
+            (Some(question), Some(_)) => return Next::Answered(question),
+            (Some(_), None) => return self.repair(Faults::one(NOBODY_TO_ASK.to_owned())),
+            (None, _) => {}
         }
         match answer::read(self.mode, said) {
             Ok(answer) => Next::Answered(answer),
-            Err(faults) if self.has_repaired => Next::Unusable(faults),
-            Err(faults) => {
-                self.has_repaired = true;
-                let repair = self.templates.repair(self.mode, &faults);
-                // Templates were tried when they were loaded.
-                Next::Say(repair.unwrap_or_else(|_broken| faults.to_string()))
-            }
+            Err(faults) => self.repair(faults),
         }
     }
+
+    /// Says what is wrong, once.
+    fn repair(&mut self, faults: Faults) -> Next {
+        if self.has_repaired {
+            return Next::Unusable(faults);
+        }
+        self.has_repaired = true;
+        let repair = self.templates.repair(self.mode, &faults);
+        // Templates were tried when they were loaded.
+        Next::Say(repair.unwrap_or_else(|_broken| faults.to_string()))
+    }
 }
+
+/// What a program is told that asks by a tool of its own where nobody answers.
+const NOBODY_TO_ASK: &str = "you asked a question, and nobody can be asked in this phase";
 
 /// How a person's words are put to a program that is in the middle of something.
 pub(crate) fn steering(words: &str) -> String {
@@ -121,6 +131,17 @@ mod tests {
         let mut director = director(Mode::Plan);
         director.asked("which?".to_owned(), vec!["a".to_owned()]);
         assert!(matches!(director.after("…"), Next::Answered(Answer::Question { .. })));
+    }
+
+    #[test]
+    fn a_reviewer_that_asks_is_told_once_that_nobody_answers() {
+        let mut director = director(Mode::Review);
+        director.asked("which commit?".to_owned(), Vec::new());
+        let Next::Say(told) = director.after("…") else { panic!("it must be told") };
+        assert!(told.contains(NOBODY_TO_ASK) && !told.contains("\"question\""), "{told}");
+        let block = "```lamp-answer\n{\"question\": {\"text\": \"which commit?\"}}\n```";
+        let Next::Unusable(faults) = director.after(block) else { panic!("it asked again") };
+        assert!(faults.to_string().contains("with one key, `review`"), "{faults}");
     }
 
     #[test]

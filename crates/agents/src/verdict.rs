@@ -28,7 +28,8 @@ pub(crate) struct Facts<'a> {
 pub(crate) fn verdict<T>(facts: &Facts<'_>, said: Result<T, Fault>) -> Result<T, AgentError> {
     facts.process()?;
     if facts.is_over_budget(said.is_err()) {
-        return Err(AgentError::OverBudget { reason: facts.shortage() });
+        let last_lines = facts.last_lines.clone();
+        return Err(AgentError::OverBudget { reason: facts.shortage(), last_lines });
     }
     match said {
         Ok(said) => facts.models().map(|()| said),
@@ -69,7 +70,10 @@ impl Facts<'_> {
             None => Ok(()),
             Some(Err(error)) => Err(self.sandbox(error)),
             Some(Ok(finished)) => match finished.ending {
-                Ended::OutOfMemory { peak_mib } => Err(AgentError::OutOfMemory { peak_mib }),
+                Ended::OutOfMemory { peak_mib } => {
+                    let last_lines = self.last_lines.clone();
+                    Err(AgentError::OutOfMemory { peak_mib, last_lines })
+                }
                 Ended::TimedOut => Err(AgentError::TimeLimit {
                     after: self.limit,
                     last_lines: self.last_lines.clone(),
@@ -359,12 +363,16 @@ mod tests {
 
     #[test]
     fn money_memory_and_time_are_named() {
+        let last = || "the last line".to_owned();
         let poor = Exchanges { over_budget: 1, ..exchanges(1, Some((Some(402), "no money"))) };
         let error = judged("codex", Ended::Exited(1), &poor, Err(Fault::Ended)).unwrap_err();
-        assert_eq!(error, AgentError::OverBudget { reason: "no money".to_owned() });
+        assert_eq!(
+            error,
+            AgentError::OverBudget { reason: "no money".to_owned(), last_lines: last() }
+        );
         let full = Ended::OutOfMemory { peak_mib: 512 };
         let error = judged("codex", full, &exchanges(1, None), Err(Fault::Ended)).unwrap_err();
-        assert_eq!(error, AgentError::OutOfMemory { peak_mib: 512 });
+        assert_eq!(error, AgentError::OutOfMemory { peak_mib: 512, last_lines: last() });
         let error =
             judged("codex", Ended::TimedOut, &exchanges(1, None), Err(Fault::Ended)).unwrap_err();
         assert!(matches!(error, AgentError::TimeLimit { .. }), "{error}");

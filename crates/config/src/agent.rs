@@ -11,8 +11,9 @@ mod trigger;
 
 pub use image::{ImageBase, ImageBaseError};
 pub use sandbox::{
-    Compute, Exposure, Hooks, Image, Repository, Sandbox, Service, Variable, VariableValue,
+    Compute, Exposure, Hooks, Image, Pusher, Repository, Sandbox, Service, Variable, VariableValue,
 };
+pub(crate) use section::report_open_gate;
 pub use section::{
     Check, Driver, EgressSection, Header, LimitsSection, PhaseChoice, Phases, PlanSection,
     VerifyPhase, Visibility, Worker,
@@ -44,7 +45,7 @@ record! {
         plan: PlanSection = PlanSection::default(),
         /// What the platform runs to prove the work. Detected where nothing is listed.
         checks: Vec<Check> = vec![],
-        /// How often to try, and how much to spend.
+        /// How often to try, how much to spend, and how long to wait for an answer.
         limits: LimitsSection = LimitsSection::default(),
         /// 1: a person reviews and merges. 2: checks approve, a person merges. 3: checks merge.
         autonomy: Autonomy = Autonomy::HumanReviews,

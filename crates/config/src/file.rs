@@ -41,7 +41,7 @@ pub fn check(path_name: &str, text: &str) -> Result<Checked, InvalidFile> {
     let Some(root) = root(text, FileKind::by_path(path_name), &mut problems) else {
         return problems.settle(None);
     };
-    let Some(kind) = FileKind::by_path(path_name).or_else(|| FileKind::by_keys(&root)) else {
+    let Some(kind) = kind_of(path_name, &root) else {
         let what = "cannot tell which kind of file this is";
         let help = "name it `lamp.yaml` or `policy.yaml`, or put it into a directory `agents`";
         problems.report(Place::START, what, help);
@@ -57,6 +57,10 @@ pub fn check_as(kind: FileKind, path_name: &str, text: &str) -> Result<Checked, 
         Some(root) => read_as(kind, &root, problems),
         None => problems.settle(None),
     }
+}
+
+pub(crate) fn kind_of(path_name: &str, root: &Node) -> Option<FileKind> {
+    FileKind::by_path(path_name).or_else(|| FileKind::by_keys(root))
 }
 
 fn read_as(kind: FileKind, root: &Node, mut problems: Problems) -> Result<Checked, InvalidFile> {

@@ -118,6 +118,22 @@ plain_text! {
     |text| !text.is_empty() && text.len() <= 100 && !text.contains(char::is_whitespace)
 }
 plain_text! {
+    /// A person's or a program's name, as git keeps it in a commit.
+    PersonName, "a name that git can keep", help = "write it as `Ann Example`: one line of at most 100 bytes, without `<` and `>`",
+    |text| !text.is_empty() && text.len() <= 100 && text.trim() == text && !text.contains(['<', '>'])
+        && text.chars().all(|c| domain::visible::is_visible(c) && c != '\n' && c != '\t')
+        && text.contains(char::is_alphanumeric)
+}
+plain_text! {
+    /// An address of mail, as git keeps it in a commit.
+    MailAddress, "an address of mail", help = "write it as `ann@example.com`: letters, digits and `._%+-[]` around one `@`",
+    |text| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._%+-[]".contains(&byte);
+        let is_part = |part: &str| part.contains(|c: char| c.is_ascii_alphanumeric()) && part.bytes().all(plain);
+        text.len() <= 200 && text.split_once('@').is_some_and(|(who, host)| is_part(who) && is_part(host))
+    }
+}
+plain_text! {
     /// A path in the repository, or beside the file that names it.
     FilePath, "a path", help = "write it as `reports/junit.xml`",
     |text| !text.is_empty() && text.len() <= 1000 && !text.contains(char::is_control)

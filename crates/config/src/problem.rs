@@ -130,6 +130,11 @@ impl Problems {
         }
     }
 
+    /// All that was found, in the order of lines.
+    pub(crate) fn into_list(self) -> Vec<Problem> {
+        self.into_invalid().problems
+    }
+
     fn into_invalid(mut self) -> InvalidFile {
         let is_cut_short = self.are_many();
         self.found.sort_by_key(|problem| (problem.line, problem.column));

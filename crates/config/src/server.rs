@@ -4,6 +4,8 @@
 //! person on one machine, reachable from that machine only.
 
 mod address;
+mod branch;
+mod delivery;
 mod network;
 mod section;
 
@@ -11,6 +13,8 @@ pub use address::{
     DatabaseUrl, DatabaseUrlError, ListenAddress, ListenAddressError, ModelAddress, PublicUrl,
     PublicUrlError,
 };
+pub use branch::{BranchPattern, BranchPatternError};
+pub use delivery::{Identity, PullRequestSection};
 pub use network::{CloudSection, ProviderTools, RegistrySection, Traffic};
 pub use section::{
     Concurrency, Defaults, Listen, Log, LogFormat, LogLevel, Model, Retention, Storing,
@@ -36,7 +40,7 @@ record! {
         version: Version = Version::One,
         /// Where the server listens.
         listen: Listen = Listen::default(),
-        /// The address under which people reach the server, for links in messages.
+        /// The address under which people reach the server, for links in pull requests. Left out: they name commands instead.
         public_url: Option<PublicUrl> = None,
         /// Where the server keeps its files. Left out: `$XDG_DATA_HOME/lamplighter`, or `/var/lib/lamplighter` as root.
         data: Option<FilePath> = None,
@@ -58,6 +62,8 @@ record! {
         models: Vec<Model> = vec![],
         /// A directory with templates that replace the built-in ones of what agents are told.
         prompts: Option<FilePath> = None,
+        /// How commits and pull requests of tasks look.
+        pull_requests: PullRequestSection = PullRequestSection::default(),
         /// The most that one run may use, within the security team's policy.
         limits: CeilingsSection = CeilingsSection::default(),
         /// Money for models per scope and period, beside what the security team's policy says.

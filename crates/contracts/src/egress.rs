@@ -16,7 +16,9 @@ use std::{collections::BTreeMap, net::IpAddr, os::fd::OwnedFd};
 
 use domain::{
     agent::AgentName,
+    code::RepositoryName,
     id::SandboxId,
+    money::Money,
     policy::{Egress, EgressPhase, HostName},
 };
 use futures::future::BoxFuture;
@@ -74,6 +76,17 @@ impl DoorKind {
     pub const ALWAYS: [u16; 2] = [80, 443];
 }
 
+/// By whom, beside owner and agent, what a sandbox spends on models is paid, and how much it may be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spending {
+    /// The person whom it is for, where the owner is a task.
+    pub person: Option<String>,
+    /// The repository that is changed.
+    pub repository: Option<RepositoryName>,
+    /// For all sandboxes of the owner together, within the server's ceiling. `None`: what the server gives who says nothing.
+    pub limit: Option<Money>,
+}
+
 /// What a sandbox may reach, and with which credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
@@ -89,6 +102,9 @@ pub struct Network {
     pub secrets: Vec<SecretName>,
     /// Private hosts that rules name as `internal:NAME`.
     pub internal: BTreeMap<String, Internal>,
+    pub spending: Spending,
+    /// Variables that every program inside gets, and that are nobody's secret. Those that show the way out go before them.
+    pub variables: BTreeMap<String, String>,
 }
 
 impl Network {
@@ -102,6 +118,8 @@ impl Network {
             pushes: Vec::new(),
             secrets: Vec::new(),
             internal: BTreeMap::new(),
+            spending: Spending::default(),
+            variables: BTreeMap::new(),
         }
     }
 

@@ -5,22 +5,27 @@
 
 mod news;
 mod pulls;
+mod reading;
+mod taking;
+mod workflows;
 
 use std::future::Future;
 
-use domain::{
-    code::{BranchName, CommitId, PullRequestNumber, RepositoryName},
-    digest::Digest,
-    id::SandboxId,
-};
+use domain::code::{BranchName, CommitId, PullRequestNumber, RepositoryName};
 
 pub use news::{News, news};
 pub use pulls::{
     Author, Check, CheckState, Comment, Conflict, Diff, Merge, Opinion, Outcome, Pull, PullError,
-    PullRequests, PullState, Review,
+    PullRequests, PullState, Revert, Review,
 };
+pub use reading::{Comparison, FileChange, FileVersion, Files, LARGEST_FILE, LARGEST_READING};
+pub use taking::{Change, Flag, FlagKind, Taking, Workflows};
+pub use workflows::workflow;
 
 use crate::Key;
+
+/// Bytes of a signed receipt: more than the largest one has.
+pub const LARGEST_RECEIPT: usize = 3 << 20;
 
 pub trait Forges: Send + Sync + 'static {
     /// The newest commit of the default branch.
@@ -36,9 +41,41 @@ pub trait Forges: Send + Sync + 'static {
     fn take_change(
         &self,
         key: Key,
-        sandbox: SandboxId,
-        repository: &RepositoryName,
+        taking: &Taking,
     ) -> impl Future<Output = Result<Change, ForgeError>> + Send;
+
+    /// The paths of a commit, and the contents of those that are `wanted`.
+    fn files(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+        wanted: fn(&str) -> bool,
+    ) -> impl Future<Output = Result<Files, ForgeError>> + Send;
+
+    /// What is different between two commits, both with their contents.
+    fn compare(
+        &self,
+        repository: &RepositoryName,
+        base: &CommitId,
+        head: &CommitId,
+    ) -> impl Future<Output = Result<Comparison, ForgeError>> + Send;
+
+    /// Puts a note on a commit, which travels with the repository and changes no commit. One that is there is replaced.
+    fn note(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+        note: &[u8],
+    ) -> impl Future<Output = Result<(), ForgeError>> + Send;
+
+    /// Keeps the signed receipt of a commit in the repository, where anybody who can read the one can read the other. It has at most
+    /// [`LARGEST_RECEIPT`] bytes; one that is there is replaced.
+    fn keep_receipt(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+        envelope: &[u8],
+    ) -> impl Future<Output = Result<(), ForgeError>> + Send;
 
     /// Pushes the commit to the task's branch, and opens its pull request or updates it.
     ///
@@ -49,15 +86,6 @@ pub trait Forges: Send + Sync + 'static {
         key: Key,
         delivery: &Delivery,
     ) -> impl Future<Output = Result<PullRequest, ForgeError>> + Send;
-}
-
-/// What an agent changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    pub commit: CommitId,
-    /// Of the difference to the base: the same change has the same hash.
-    pub difference: Digest,
-    pub paths: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,4 +115,7 @@ pub enum ForgeError {
     NothingChanged,
     #[error("the forge said no: {reason}")]
     Rejected { reason: String },
+    /// Somebody else pushed to the task's branch: it is theirs now, and automation ends (PL10).
+    #[error("{reason}")]
+    TakenOver { reason: String },
 }

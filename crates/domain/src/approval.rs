@@ -10,6 +10,7 @@ use crate::{
     money::Money,
     people::{Action, Person, Relation, TeamName},
     plan::PlanHash,
+    policy::{HostName, HostPattern},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,38 @@ pub struct Conditions {
     pub commands: Option<BTreeSet<String>>,
     pub budget: Option<Money>,
     pub time: Option<Duration>,
+}
+
+impl Conditions {
+    /// Whether a file may be changed.
+    pub fn allow_path(&self, path: &str) -> bool {
+        let covers = |allowed: &String| {
+            path == allowed
+                || path.strip_prefix(allowed.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.paths.as_ref().is_none_or(|paths| paths.iter().any(covers))
+    }
+
+    /// Whether a host may be asked. What is called by a bundle is not found here by its host.
+    pub fn allow_host(&self, host: &str) -> bool {
+        let Ok(host) = host.parse::<HostName>() else { return self.hosts.is_none() };
+        let covers = |allowed: &String| {
+            allowed.parse::<HostPattern>().is_ok_and(|pattern| pattern.matches(&host))
+        };
+        self.hosts.as_ref().is_none_or(|hosts| hosts.iter().any(covers))
+    }
+
+    /// Whether a command may be run. An allowed one may be followed by arguments, but not by another command.
+    pub fn allow_command(&self, command: &str) -> bool {
+        let joins =
+            |rest: &str| rest.contains([';', '&', '|', '\n', '`', '<', '>']) || rest.contains("$(");
+        let covers = |allowed: &String| {
+            command.strip_prefix(allowed.trim()).is_some_and(|rest| {
+                rest.is_empty() || (rest.starts_with([' ', '\t']) && !joins(rest))
+            })
+        };
+        self.commands.as_ref().is_none_or(|commands| commands.iter().any(covers))
+    }
 }
 
 /// How the gate is set for a task, frozen when the task is requested.
@@ -146,6 +179,30 @@ mod tests {
         assert_eq!(check(&person(BOB, Role::Admin, "ops")), Err(ApprovalRefusal::NotListed));
         let delegator = person(BOB, Role::Delegator, "web");
         assert_eq!(check(&delegator), Err(ApprovalRefusal::Role { role: "delegator" }));
+    }
+
+    #[test]
+    fn an_allowed_command_may_have_arguments_but_no_companion() {
+        let conditions = Conditions {
+            commands: Some(BTreeSet::from(["cargo test".to_owned()])),
+            ..Conditions::default()
+        };
+        assert!(Conditions::default().allow_command("anything"));
+        for allowed in ["cargo test", "cargo test -p login --locked"] {
+            assert!(conditions.allow_command(allowed), "{allowed}");
+        }
+        for refused in [
+            "cargo testify",
+            "cargo test; curl evil",
+            "cargo test && curl evil",
+            "cargo test $(curl evil)",
+            "cargo test | sh",
+            "cargo test\ncurl evil",
+            "cd x && cargo test",
+            "",
+        ] {
+            assert!(!conditions.allow_command(refused), "{refused}");
+        }
     }
 
     #[test]

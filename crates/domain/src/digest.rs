@@ -68,29 +68,34 @@ impl FromStr for Digest {
 }
 
 /// Hashes one value, field by field.
-pub(crate) struct Fingerprint(Sha256);
+#[derive(Debug, Clone)]
+pub struct Fingerprint(Sha256);
 
 impl Fingerprint {
-    pub(crate) fn of_kind(kind: &str) -> Self {
+    #[must_use]
+    pub fn of_kind(kind: &str) -> Self {
         Self(Sha256::new()).text(kind)
     }
 
-    pub(crate) fn text(mut self, text: &str) -> Self {
+    #[must_use]
+    pub fn text(mut self, text: &str) -> Self {
         self.0.update((text.len() as u64).to_be_bytes());
         self.0.update(text.as_bytes());
         self
     }
 
-    pub(crate) fn number(mut self, number: u64) -> Self {
+    #[must_use]
+    pub fn number(mut self, number: u64) -> Self {
         self.0.update(number.to_be_bytes());
         self
     }
 
-    pub(crate) fn list<T>(self, items: &[T], each: impl Fn(Self, &T) -> Self) -> Self {
+    #[must_use]
+    pub fn list<T>(self, items: &[T], each: impl Fn(Self, &T) -> Self) -> Self {
         items.iter().fold(self.number(items.len() as u64), each)
     }
 
-    pub(crate) fn finish(self) -> Digest {
+    pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }
 }

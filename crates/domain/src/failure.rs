@@ -67,6 +67,7 @@ failure_kinds! {
         "`lamp resume` asks the question again; `lamp answer` answers it";
     Oom, "oom", Pauses,
         "raise `sandbox.compute.memory`, or make the command use less, then `lamp resume`";
+    /// It failed, and its sandbox had no room left on its disk.
     DiskFull, "disk_full", Pauses,
         "raise `sandbox.compute.disk`, then `lamp resume`";
     BudgetHit, "budget_hit", Pauses,
@@ -74,19 +75,23 @@ failure_kinds! {
     /// The same failing checks and the same change again.
     NoProgress, "no_progress", Pauses,
         "send a hint with `lamp message`, then `lamp resume`";
+    /// It failed, and hosts that it asked for were refused meanwhile.
     EgressBlocked, "egress_blocked", Pauses,
-        "allow the host for this task, or change the policy, then `lamp resume`";
-    /// A phase took longer than it may.
+        "allow the host with `lamp amend --host` where only the approval is narrower; otherwise in `policy.yaml` and the agent's file, with `lamp policy reload` and `lamp resume`";
+    /// A phase took longer than it may, or all work longer than its approver allowed.
     TimeLimit, "time_limit", Pauses,
-        "raise the phase's limit, or split the task, then `lamp resume`";
+        "raise the phase's limit, or the approval's with `lamp amend --time`, or split the task, then `lamp resume`";
     PlanDrift, "plan_drift", Pauses,
         "amend the approval to allow it, or reject it with a message";
     /// The agent's plan could not be read, or could not be shown to a person.
     PlanUnusable, "plan_unusable", Pauses,
         "`lamp retry --from plan`, or say more precisely what you want with `lamp message`";
+    /// The agent's answer could not be read, or is none that fits its phase.
+    AnswerUnusable, "answer_unusable", Pauses,
+        "read the last lines; `lamp resume` asks the agent again, with what you tell it by `lamp message`";
     /// The reviewer still finds faults after the last round.
     ReviewLoop, "review_loop", Pauses,
-        "read the findings; dismiss them or send a hint, then `lamp resume`";
+        "read the findings with `lamp review`; dismiss those that are none with `--dismiss`, or send a hint with `lamp message`, then `lamp resume`";
     AgentError, "agent_error", Ends,
         "read the last lines; `lamp retry` tries again, `lamp agent check` tests the agent";
     SandboxLost, "sandbox_lost", Ends,

@@ -35,7 +35,7 @@ pub enum Action {
     /// Message, answer, pause, resume, cancel, retry.
     Steer,
     Approve,
-    /// Let a plan leave its conditions, or spend more.
+    /// Let a plan leave its conditions or spend more, or a change be delivered against a finding of its reviewer.
     Widen,
     OpenShell,
     Merge,

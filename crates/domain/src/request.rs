@@ -21,6 +21,8 @@ pub struct Request {
     pub source: Source,
     pub repositories: Vec<RepositoryUse>,
     pub agent: AgentName,
+    /// The model that the person wishes; none: as the agent's file says.
+    pub model: Option<String>,
     /// What others said around it. Data, never instructions.
     pub quotes: Vec<Quote>,
     /// The task that this one is a part of, or another attempt of.
@@ -83,6 +85,7 @@ pub struct Trigger {
     pub source: Source,
     pub repositories: Vec<RepositoryUse>,
     pub agent: AgentName,
+    pub model: Option<String>,
     pub quotes: Vec<Quote>,
     pub parent: Option<TaskId>,
 }
@@ -147,6 +150,7 @@ impl Request {
             source: trigger.source,
             repositories: trigger.repositories,
             agent: trigger.agent,
+            model: trigger.model,
             quotes: trigger.quotes,
             parent: trigger.parent,
         })
@@ -169,6 +173,7 @@ mod tests {
                 access: Access::Write,
             }],
             agent: "fix-issue".parse().unwrap(),
+            model: None,
             quotes: vec![Quote { author: "stranger".to_owned(), text: "ignore all".to_owned() }],
             parent: None,
         }

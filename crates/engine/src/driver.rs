@@ -1,11 +1,12 @@
 //! Claims steps that are due, runs each, and settles it.
 //!
-//! Three loops, all ended by one token and waited for: one gives places and claims, one keeps the
-//! leases, one sweeps. Each claimed step is a task of its own.
+//! Loops, all ended by one token and waited for: one gives places and claims, one keeps the leases, one
+//! sweeps, one looks at open pull requests. Each claimed step is a task of its own.
 
 use std::sync::Arc;
 
 use contracts::clock::Clock as _;
+use domain::time::Timestamp;
 use store::{Heard, Lease, StoreError, Subscription};
 use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -17,6 +18,7 @@ use crate::{
     settle::settle,
     steps::{self, Ended, Scene},
     transcript::Unfinished,
+    watch,
     witness::Moment,
 };
 
@@ -39,6 +41,7 @@ pub(crate) async fn drive<H: Hands>(engine: &Engine<H>, stop: CancellationToken)
         keep_leases(&drive),
         listen(&drive, changes),
         keeper::sweep_regularly(engine, &stop),
+        watch::watch_regularly(engine, &stop),
     );
     drive.running.close();
     drive.running.wait().await;
@@ -95,6 +98,7 @@ async fn keep_leases<H: Hands>(drive: &Drive<H>) {
 async fn claim_loop<H: Hands>(drive: &Arc<Drive<H>>) {
     let engine = &drive.engine;
     loop {
+        let asked = engine.now();
         let claimed = claim(drive).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot look for work");
             0
@@ -103,7 +107,7 @@ async fn claim_loop<H: Hands>(drive: &Arc<Drive<H>>) {
         if claimed > 0 && drive.held.len() < engine.settings.parallel {
             continue;
         }
-        let next = wake_at(drive).await;
+        let next = wake_at(drive, asked).await;
         tokio::select! {
             () = drive.stop.cancelled() => return,
             () = drive.look.notified() => {}
@@ -112,15 +116,16 @@ async fn claim_loop<H: Hands>(drive: &Arc<Drive<H>>) {
     }
 }
 
-/// When to look again if nobody tells: the next timer, but regularly in any case.
-async fn wake_at<H: Hands>(drive: &Drive<H>) -> domain::time::Timestamp {
+/// When to look again if nobody tells: the next timer, but regularly in any case. What was due when we `asked` and was not ours to claim is
+/// no reason; what came due since then is.
+async fn wake_at<H: Hands>(drive: &Drive<H>, asked: Timestamp) -> Timestamp {
     let engine = &drive.engine;
-    let regularly = engine.now() + engine.settings.look_every;
+    let regularly = asked + engine.settings.look_every;
     if drive.held.len() >= engine.settings.parallel {
         return regularly;
     }
     match engine.store.next_due().await {
-        Ok(Some(due)) if due > engine.now() => due.min(regularly),
+        Ok(Some(due)) if due > asked => due.min(regularly),
         Ok(_) | Err(_) => regularly,
     }
 }

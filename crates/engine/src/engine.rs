@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use contracts::{clock::Clock as _, ids::IdSource as _};
 use domain::{
+    code::{PullRequestNumber, RepositoryName},
     id::TaskId,
     limits::Limits,
     people::Person,
@@ -13,7 +14,7 @@ use domain::{
 use store::Store;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Hands, Settings, SubmitError, driver, submit};
+use crate::{Hands, Settings, SubmitError, driver, submit, watch};
 
 #[derive(Debug)]
 pub struct Engine<H> {
@@ -62,6 +63,17 @@ impl<H: Hands> Engine<H> {
     /// A forge tells what happened to a pull request: a merge, a push, a failed check.
     pub async fn forge_says(&self, task: TaskId, news: ForgeNews) -> Result<Task, SubmitError> {
         Box::pin(submit::command(self, task, Command::Report(news.into()))).await
+    }
+
+    /// Looks at a task's pull request now, for what was just done to it. Who does not do this is not unheard: the engine looks by itself,
+    /// only later.
+    pub async fn look_at_pull_request(
+        &self,
+        task: TaskId,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+    ) -> Result<(), String> {
+        Box::pin(watch::look_at(self, task, repository, number)).await
     }
 
     /// Drives tasks until `stop`. Then running steps are let go, for the next driver.

@@ -1,23 +1,33 @@
 //! Everything that the engine reaches out with, as one bundle.
 
 use contracts::{
-    agent::Agents, channel::Channels, clock::Clock, forge::Forges, ids::IdSource,
-    sandbox::Sandboxes, secret::SecretSource,
+    agent::Agents,
+    channel::Channels,
+    clock::Clock,
+    forge::{Forges, PullRequests},
+    ids::IdSource,
+    outfit::Outfits,
+    sandbox::Sandboxes,
+    secret::SecretSource,
 };
 
 /// The world outside, as the engine sees it. The program chooses the parts; tests script them.
 pub trait Hands: Send + Sync + 'static {
     type Sandboxes: Sandboxes;
+    type Outfits: Outfits;
     type Agents: Agents;
     type Forges: Forges;
+    type Pulls: PullRequests;
     type Channels: Channels;
     type Secrets: SecretSource;
     type Clock: Clock;
     type Ids: IdSource;
 
     fn sandboxes(&self) -> &Self::Sandboxes;
+    fn outfits(&self) -> &Self::Outfits;
     fn agents(&self) -> &Self::Agents;
     fn forges(&self) -> &Self::Forges;
+    fn pulls(&self) -> &Self::Pulls;
     fn channels(&self) -> &Self::Channels;
     fn secrets(&self) -> &Self::Secrets;
     fn clock(&self) -> &Self::Clock;

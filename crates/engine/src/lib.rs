@@ -12,25 +12,35 @@
 //! the hands give the same answer. Nothing is held in memory that a restart would lose.
 //!
 //! [`Engine`] is the door. `driver` claims and runs, `steps` has one file per step, `settle` writes
-//! outcomes, `transcript` keeps what agents say, `keeper` removes what nobody owns.
+//! outcomes, `transcript` keeps what agents say, `keeper` removes what nobody owns,
+//! `watch` looks at open pull requests.
 
+mod baselines;
 mod bill;
+mod branches;
 mod driver;
 mod engine;
+mod estimate;
 mod hands;
 mod held;
 mod keeper;
+mod last_words;
+pub mod record;
 mod redactor;
 mod settings;
 mod settle;
 mod steps;
+mod stretches;
 mod submit;
 mod transcript;
+mod watch;
 mod witness;
 
+pub use baselines::Baselines;
+pub use branches::delivered_branch;
 pub use engine::Engine;
 pub use hands::Hands;
 pub use redactor::{Cleaner, NoSecrets, Redactor};
-pub use settings::{Check, Settings};
+pub use settings::Settings;
 pub use submit::SubmitError;
 pub use witness::{Moment, Unwatched, Witness};

@@ -1,10 +1,17 @@
 //! How one engine works: how many steps at a time, how long a lease, how often again.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use domain::{agent::Tier, queue::Places};
+use domain::{id::PersonId, queue::Places};
+use evidence::{
+    body::BodyTemplate,
+    commit::{BranchTemplate, Identity},
+    keys::SigningKey,
+    link::Link,
+};
 
 use crate::{
+    Baselines,
     redactor::{NoSecrets, Redactor},
     witness::{Unwatched, Witness},
 };
@@ -28,23 +35,27 @@ pub struct Settings {
     pub look_every: Duration,
     /// How often to remove sandboxes that nobody owns.
     pub sweep_every: Duration,
+    /// How often to look at open pull requests.
+    pub watch_every: Duration,
     /// Bots that may start tasks, as the policy names them.
     pub bots: Vec<String>,
-    pub image: String,
-    pub tier: Tier,
-    /// What has to pass before a change is reviewed.
-    pub checks: Vec<Check>,
+    /// Signs receipts. Without it nothing is delivered.
+    pub signer: Option<Arc<SigningKey>>,
+    /// What people are called.
+    pub names: BTreeMap<PersonId, String>,
+    /// What checks did on base commits.
+    pub baselines: Baselines,
+    /// How branches of tasks are named.
+    pub branches: BranchTemplate,
+    /// Who is named in every commit beside its author.
+    pub co_authors: Vec<Identity>,
+    /// An operator's text of pull requests. Without it, the built-in one.
+    pub body: Option<Arc<BodyTemplate>>,
+    /// Where people reach this server. Without it, pull requests name commands.
+    pub pages: Option<Link>,
     pub witness: Arc<dyn Witness>,
     /// Takes values of secrets out of what agents say.
     pub redactor: Arc<dyn Redactor>,
-}
-
-/// A check that the platform runs itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Check {
-    pub name: String,
-    pub command: String,
-    pub limit: Duration,
 }
 
 impl Default for Settings {
@@ -59,10 +70,15 @@ impl Default for Settings {
             longest_pause: Duration::from_mins(1),
             look_every: Duration::from_secs(1),
             sweep_every: Duration::from_mins(1),
+            watch_every: Duration::from_secs(10),
             bots: Vec::new(),
-            image: "host".to_owned(),
-            tier: Tier::Standard,
-            checks: Vec::new(),
+            signer: None,
+            names: BTreeMap::new(),
+            baselines: Baselines::none(),
+            branches: BranchTemplate::default(),
+            co_authors: Vec::new(),
+            body: None,
+            pages: None,
             witness: Arc::new(Unwatched),
             redactor: Arc::new(NoSecrets),
         }
@@ -70,6 +86,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What a person is called; their id, where nobody knows.
+    pub(crate) fn name_of(&self, person: PersonId) -> String {
+        self.names.get(&person).cloned().unwrap_or_else(|| person.to_string())
+    }
+
     /// The pause before try number `attempt + 1`.
     pub(crate) fn pause_after(&self, attempt: u32) -> Duration {
         let doublings = attempt.saturating_sub(1).min(16);

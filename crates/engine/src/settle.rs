@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Engine, Hands,
     bill::Bill,
+    last_words,
     steps::{Done, Ended, Trouble},
     witness::Moment,
 };
@@ -90,6 +91,7 @@ async fn write<H: Hands>(
     if events.is_empty() {
         return engine.store.finish(lease.clone()).await;
     }
+    let events = last_words::added(engine, lease, events).await;
     let append = Append {
         task: lease.task,
         seq: history.seq(),

@@ -1,29 +1,6 @@
 //! Text that shows all that it says: without control characters, changes of direction and letters that nobody sees.
 
-/// Whether people see `letter`, or what it does. Line breaks and tabs count.
-pub(crate) fn is_visible(letter: char) -> bool {
-    match letter {
-        '\n' | '\t' => true,
-        // Changes of direction, marks without width, line separators that some programs obey, and letters that look like nothing.
-        '\u{ad}'
-        | '\u{34f}'
-        | '\u{61c}'
-        | '\u{115f}'..='\u{1160}'
-        | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'
-        | '\u{200e}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{3164}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}'
-        // Tags and the second set of variation selectors: whole sentences can hide in them.
-        | '\u{e0000}'..='\u{e0fff}' => false,
-        other => !other.is_control(),
-    }
-}
+pub(crate) use domain::visible::is_visible;
 
 pub(crate) fn visible(text: &str) -> String {
     text.chars().filter(|letter| is_visible(*letter)).collect()

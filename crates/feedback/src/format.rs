@@ -24,6 +24,8 @@ pub enum Format {
     /// Text of `cargo nextest`.
     Nextest,
     Pytest,
+    /// Python's own test runner.
+    Unittest,
     Ruff,
     Mypy,
     Jest,
@@ -49,6 +51,7 @@ const TEXTS: &[Format] = &[
     Format::Nextest,
     Format::Libtest,
     Format::Pytest,
+    Format::Unittest,
     Format::Ruff,
     Format::Mypy,
     Format::Jest,
@@ -86,6 +89,7 @@ impl Format {
             // nextest shows what libtest said about a test that failed.
             Self::Libtest => rust::libtest::speaks(text) && !rust::nextest::speaks(text),
             Self::Pytest => python::pytest::speaks(text),
+            Self::Unittest => python::unittest::speaks(text),
             Self::Ruff => python::ruff::speaks(text),
             Self::Mypy => python::mypy::speaks(text),
             Self::Jest => javascript::jest::speaks(text),
@@ -108,6 +112,7 @@ impl Format {
             Self::Libtest => &[Tool::Libtest],
             Self::Nextest => &[Tool::Nextest],
             Self::Pytest => &[Tool::Pytest],
+            Self::Unittest => &[Tool::Unittest],
             Self::Ruff => &[Tool::Ruff],
             Self::Mypy => &[Tool::Mypy],
             Self::Jest => &[Tool::Jest],
@@ -134,6 +139,7 @@ impl Format {
             Self::Libtest => rust::libtest::read(text, suites, workspace),
             Self::Nextest => rust::nextest::read(text, workspace),
             Self::Pytest => python::pytest::read(text, workspace),
+            Self::Unittest => python::unittest::read(text, workspace),
             Self::Ruff => python::ruff::read(text, workspace),
             Self::Mypy => python::mypy::read(text, workspace),
             Self::Jest => javascript::jest::read(text, workspace),

@@ -18,6 +18,7 @@ const FORMATS: &[Format] = &[
     Format::Libtest,
     Format::Nextest,
     Format::Pytest,
+    Format::Unittest,
     Format::Ruff,
     Format::Mypy,
     Format::Jest,

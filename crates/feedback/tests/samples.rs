@@ -56,6 +56,8 @@ const PYTHON: &[Sample] = &[
     ("python/pytest-json-report.json", "pytest --json-report", 1),
     ("python/pytest-report-collection.json", "pytest --json-report", 2),
     ("python/unittest.txt", "python -m unittest -v", 1),
+    ("python/unittest-all.txt", "python3 -m unittest -v", 1),
+    ("python/unittest-quiet.txt", "python3 -m unittest", 1),
     ("python/ruff.json", "ruff check --output-format json", 1),
     ("python/ruff.sarif", "ruff check --output-format sarif", 1),
     ("python/ruff-full.txt", "ruff check", 1),

@@ -1,22 +1,23 @@
-//! What plain git needs of the host that it works on: mirrors, sandboxes, a clock, and orders.
+//! What plain git needs of the host that it works on: mirrors, sandboxes, a clock, and what is the custom of the house.
 //!
-//! `lamp` joins this to the mirrors of `sandbox`, to the secrets, and to what a task was asked for.
+//! `lamp` joins this to the mirrors of `sandbox` and to the secrets. What a task wants is not asked here: the engine says it with
+//! each call.
 
 use std::{
     future::Future,
     path::{Path, PathBuf},
 };
 
-use contracts::{Key, clock::Clock, sandbox::Sandboxes};
-use domain::{
-    code::{CommitId, PullRequestNumber, RepositoryName},
-    id::SandboxId,
-    time::Timestamp,
+use contracts::{
+    clock::Clock,
+    forge::{Taking, Workflows},
+    sandbox::Sandboxes,
 };
+use domain::code::{PullRequestNumber, RepositoryName};
 
 use crate::{
     git::{Git, Remote},
-    inspection::{KnownSecrets, Policy},
+    inspection::{KnownSecrets, Limits, Policy, Submodules},
 };
 
 pub trait House: Send + Sync + 'static {
@@ -53,13 +54,8 @@ pub trait House: Send + Sync + 'static {
         repository: &RepositoryName,
     ) -> impl Future<Output = Result<Self::Alone, HouseError>> + Send;
 
-    /// How the work in a sandbox is to be taken. For one key it always says the same.
-    fn order(
-        &self,
-        key: Key,
-        sandbox: SandboxId,
-        repository: &RepositoryName,
-    ) -> impl Future<Output = Result<Order, HouseError>> + Send;
+    /// What only the host knows about work that is to be taken.
+    fn custom(&self, taking: &Taking) -> impl Future<Output = Result<Custom, HouseError>> + Send;
 
     /// Where people look at a pull request.
     fn address(&self, repository: &RepositoryName, number: PullRequestNumber) -> String;
@@ -71,22 +67,24 @@ pub struct Mirror {
     pub remote: Remote,
 }
 
-/// How work is taken, and what is made of it (RV3).
+/// How this host takes work, whatever the task (RV3).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
-    /// The checkout, inside.
-    pub directory: String,
+pub struct Custom {
     /// Where the mirror's objects are, inside.
     pub objects: String,
-    /// The commit that the task began with. The change is the difference to it.
-    pub base: CommitId,
-    /// What the new commit follows: the base, or the task's last own commit.
-    pub parent: CommitId,
     pub author: Identity,
     pub committer: Identity,
-    pub at: Timestamp,
-    pub message: Message,
-    pub policy: Policy,
+    /// A private SSH key that signs commits.
+    pub signing_key: Option<PathBuf>,
+    pub limits: Limits,
+    pub submodules: Submodules,
+}
+
+impl Custom {
+    /// What a change may be, with what was approved for its task.
+    pub(crate) const fn policy(&self, workflows: Workflows) -> Policy {
+        Policy { limits: self.limits, submodules: self.submodules, workflows }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,13 +93,11 @@ pub struct Identity {
     pub email: String,
 }
 
-/// Of a commit.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Message {
-    pub subject: String,
-    pub body: String,
-    /// `Co-authored-by`, `Lamp-Task`: one line each, at the end.
-    pub trailers: Vec<(String, String)>,
+impl Identity {
+    /// Who makes commits where nobody says otherwise, and all that only we make: records, notes, merges.
+    pub fn platform() -> Self {
+        Self { name: "Lamplighter".to_owned(), email: "lamplighter@localhost".to_owned() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

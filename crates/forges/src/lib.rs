@@ -5,11 +5,13 @@ mod house;
 pub mod inspection;
 mod plain;
 mod pulls;
+mod reading;
 pub mod shown;
 mod taking;
 
 pub use git::{Git, Remote, Transport};
-pub use house::{House, HouseError, Identity, Message, Mirror, Order};
+pub use house::{Custom, House, HouseError, Identity, Mirror};
 pub use plain::PlainGit;
 pub use pulls::{LARGEST_NOTE, record};
-pub use taking::{TakeError, Taken, heading};
+pub use reading::{blame::Blamed, listing};
+pub use taking::{TakeError, heading};

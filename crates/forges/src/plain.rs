@@ -1,15 +1,17 @@
 //! Plain git as a forge: no software but git on either side.
 
-use contracts::Key;
-use domain::{code::RepositoryName, id::SandboxId};
+use contracts::{
+    Key,
+    forge::{Change, Taking},
+};
 
 use crate::{
     house::House,
-    taking::{self, TakeError, Taken},
+    taking::{self, TakeError},
 };
 
 /// A forge on any repository that git reaches.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PlainGit<H> {
     pub(crate) house: H,
 }
@@ -31,13 +33,8 @@ impl<H: House> PlainGit<H> {
         Ok(())
     }
 
-    /// Takes the work out of a sandbox, with what a person should look at twice.
-    pub async fn take(
-        &self,
-        key: Key,
-        sandbox: SandboxId,
-        repository: &RepositoryName,
-    ) -> Result<Taken, TakeError> {
-        taking::take(&self.house, key, sandbox, repository).await
+    /// Takes the work out of a sandbox, and tells exactly why when it may not leave.
+    pub async fn take(&self, key: Key, taking: &Taking) -> Result<Change, TakeError> {
+        taking::take(&self.house, key, taking).await
     }
 }

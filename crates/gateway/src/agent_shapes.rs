@@ -148,19 +148,13 @@ pub(crate) fn trouble(error: AgentError) -> Problem {
         AgentError::ProgramMissing { .. } => {
             (Code::ProgramMissing, "`lamp agent doctor` shows what an image has", String::new())
         }
-        AgentError::OverBudget { .. } => (
+        AgentError::OverBudget { last_lines, .. } => (
             Code::OverBudget,
             "raise the budget in `lamp.yaml` or `policy.yaml`, or name a model that costs less",
-            String::new(),
+            last_lines,
         ),
-        AgentError::EgressBlocked { .. } => {
-            (Code::Forbidden, "allow the host in `policy.yaml`", String::new())
-        }
-        AgentError::Drift { .. } => {
-            (Code::Forbidden, "amend the approval, or reject it", String::new())
-        }
-        AgentError::OutOfMemory { .. } => {
-            (Code::OutOfMemory, "give the sandbox more with `--memory`", String::new())
+        AgentError::OutOfMemory { last_lines, .. } => {
+            (Code::OutOfMemory, "give the sandbox more with `--memory`", last_lines)
         }
         AgentError::SandboxLost { .. } => {
             (Code::Lost, "make a new sandbox; the server's log says more", String::new())

@@ -2,15 +2,61 @@
 
 use utoipa::OpenApi;
 
-use crate::routes::{agents, egress, exec, files, images, life, sandboxes, secrets, server};
+use crate::{
+    openapi_refined::refine,
+    routes::{
+        agents, egress, exec, files, images, life, pulls, sandboxes, secrets, server,
+        tasks::{ask, back, begin, look, made, records, stream},
+        totals,
+    },
+};
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Lamplighter",
-        description = "The API of one lamp server: sandboxes and images. Served on a unix socket without a token, and on the loopback with one (`Authorization: Bearer`)."
+        description = "The API of one lamp server: tasks and their pull requests, sandboxes, images and agents. Served on a unix socket without a token, and on the loopback with one (`Authorization: Bearer`). Every refusal is `application/problem+json`.",
+        contact(name = "The maintainers of Lamplighter")
     ),
     paths(
+        begin::begin,
+        look::list,
+        look::one,
+        look::inbox,
+        look::queue,
+        records::events,
+        records::transcript,
+        records::context,
+        records::usage,
+        records::plan,
+        stream::stream,
+        ask::approve,
+        ask::reject,
+        ask::answer,
+        ask::message,
+        ask::pause,
+        ask::resume,
+        ask::cancel,
+        ask::retry,
+        ask::amend,
+        ask::budget,
+        ask::pick,
+        ask::dismiss,
+        back::revert,
+        made::diff,
+        made::checks,
+        made::review,
+        made::receipt,
+        totals::usage,
+        totals::why,
+        totals::repositories,
+        pulls::list,
+        pulls::one,
+        pulls::diff,
+        pulls::comment,
+        pulls::check,
+        pulls::merge,
+        pulls::close,
         server::health,
         server::capabilities,
         sandboxes::list,
@@ -57,5 +103,7 @@ use crate::routes::{agents, egress, exec, files, images, life, sandboxes, secret
 struct Document;
 
 pub fn document() -> utoipa::openapi::OpenApi {
-    Document::openapi()
+    let mut document = Document::openapi();
+    refine(&mut document);
+    document
 }

@@ -2,12 +2,13 @@
 
 use axum::{
     Json,
+    body::to_bytes,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use contracts::sandbox::{SandboxError, Transfer};
 use domain::agent::Tier;
-use wire::error::{Code, Problem, Refusal};
+use wire::error::{Code, MEDIA_TYPE, Problem, Refusal};
 
 /// What a route answers, or why it does not.
 pub(crate) type Answer<T> = Result<T, Trouble>;
@@ -30,12 +31,47 @@ impl From<SandboxError> for Trouble {
 impl IntoResponse for Trouble {
     fn into_response(self) -> Response {
         let status = status(self.0.code);
-        let mut response = (status, Json(Refusal { error: self.0 })).into_response();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        let mut response = (status, Json(Refusal::new(self.0, status.as_u16()))).into_response();
+        let media = HeaderValue::from_static(MEDIA_TYPE);
+        response.headers_mut().insert(header::CONTENT_TYPE, media);
+        if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
     }
+}
+
+/// The words of a refusal that is not ours, such as one about an address that cannot be decoded.
+const LONGEST_WORDS: usize = 4096;
+
+/// Tells what others refuse (the framework, before a route is reached) as we do.
+pub(crate) async fn in_one_form(response: Response) -> Response {
+    let status = response.status();
+    if !status.is_client_error() && !status.is_server_error() {
+        return response;
+    }
+    let media = response.headers().get(header::CONTENT_TYPE);
+    if media.is_some_and(|media| media == MEDIA_TYPE) {
+        return response;
+    }
+    let code = match status {
+        StatusCode::NOT_FOUND => Code::NotFound,
+        StatusCode::METHOD_NOT_ALLOWED => Code::MethodNotAllowed,
+        StatusCode::PAYLOAD_TOO_LARGE => Code::TooLarge,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Code::MediaType,
+        other if other.is_server_error() => Code::Internal,
+        _other => Code::BadRequest,
+    };
+    let (parts, body) = response.into_parts();
+    let words = to_bytes(body, LONGEST_WORDS).await.unwrap_or_default();
+    let words = String::from_utf8_lossy(&words);
+    let words = words.trim();
+    let message = if words.is_empty() { "the request is not right" } else { words };
+    let mut told = Trouble(Problem::new(code, message)).into_response();
+    if let Some(allowed) = parts.headers.get(header::ALLOW) {
+        told.headers_mut().insert(header::ALLOW, allowed.clone());
+    }
+    told
 }
 
 fn status(code: Code) -> StatusCode {
@@ -45,7 +81,15 @@ fn status(code: Code) -> StatusCode {
         Code::Forbidden => StatusCode::FORBIDDEN,
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::Gone => StatusCode::GONE,
-        Code::NameTaken | Code::Resting | Code::BelongsToTask => StatusCode::CONFLICT,
+        Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        Code::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Code::TooMany => StatusCode::TOO_MANY_REQUESTS,
+        Code::NameTaken
+        | Code::Resting
+        | Code::BelongsToTask
+        | Code::NotNow
+        | Code::Stale
+        | Code::KeyReused => StatusCode::CONFLICT,
         Code::TierMissing
         | Code::Limit
         | Code::Image

@@ -21,7 +21,11 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::access::{Token, guard};
+use crate::{
+    access::{Token, guard},
+    problem::in_one_form,
+    rates::{Rate, Rates, slow_down},
+};
 
 /// How long a caller may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +33,13 @@ pub struct Patience {
     /// From connecting, or from the answer before, to the end of a request's head. Whoever takes longer is hung up on:
     /// a place at the door is not kept for somebody who says nothing.
     pub head: Duration,
+    /// How often those who may come in may call, at each of the two ways.
+    pub rate: Rate,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { head: Duration::from_secs(20) }
+        Self { head: Duration::from_secs(20), rate: Rate::default() }
     }
 }
 
@@ -45,6 +51,7 @@ pub async fn serve_unix(
     patience: Patience,
     stop: CancellationToken,
 ) {
+    let router = in_order(router, patience.rate);
     serve(OwnPeers { listener, owner }, router, patience, stop).await;
 }
 
@@ -62,10 +69,19 @@ pub async fn serve_loopback(
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let state = (Arc::new(token), address.port());
+    let router = in_order(router, patience.rate);
     let router = router.layer(middleware::from_fn_with_state(state, guard));
     let listener = Counted { listener, room: Arc::new(Semaphore::new(CALLERS)) };
     serve(listener, router, patience, stop).await;
     Ok(())
+}
+
+/// The same, not too often, and with every refusal in one form.
+fn in_order(router: Router, rate: Rate) -> Router {
+    let rates = Rates::new(rate);
+    router
+        .layer(middleware::map_response(in_one_form))
+        .layer(middleware::from_fn_with_state(rates, slow_down))
 }
 
 /// Takes callers until `stop`, and returns when those that were being answered have their answers.

@@ -9,9 +9,23 @@ use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
 
 use crate::{
     commands::{
-        agent::Agent, audit::Audit, backup::Backup, completions::Completions, config::Config,
-        doctor::Doctor, egress::Egress, egress_gateway::EgressGateway, image::Image,
-        policy::Policy, restore::Restore, sandbox::Sandbox, secret::Secret, up::Up,
+        agent::Agent,
+        audit::Audit,
+        backup::Backup,
+        completions::Completions,
+        config::Config,
+        demo::Demo,
+        doctor::Doctor,
+        egress::Egress,
+        egress_gateway::EgressGateway,
+        image::Image,
+        policy::Policy,
+        pr::Pr,
+        restore::Restore,
+        sandbox::Sandbox,
+        secret::Secret,
+        task::{self, Tasks},
+        up::Up,
         version::Version,
     },
     terminal::ColorChoice,
@@ -46,6 +60,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    #[command(flatten)]
+    Tasks(Tasks),
+    Pr(Pr),
+    Demo(Demo),
     Doctor(Doctor),
     Config(Config),
     Policy(Policy),
@@ -66,16 +84,19 @@ pub(crate) enum Command {
 
 /// The headings of `lamp --help`, and the commands under each.
 pub(crate) const GROUPS: &[(&str, &[&str])] = &[
-    ("Set up", &["doctor", "config", "policy", "up"]),
+    ("Tasks", task::NAMES),
+    ("What a task made", task::MADE),
+    ("Set up", &["demo", "doctor", "config", "policy", "up"]),
     ("Sandboxes", &["sandbox", "image", "agent", "secret", "egress"]),
     ("Look after the data", &["audit", "backup", "restore"]),
     ("About this program", &["version", "completions", "help"]),
 ];
 
-/// What holds for every command, and what this version cannot do yet.
+/// Where to begin, and what holds for every command.
 const ENDING: &str = "\
-Exit codes: 0 done, 1 refused or failed, 2 wrong usage; those that run a command end as it does.
-This version has sandboxes and agents in them, but it cannot run tasks yet.";
+Begin with `lamp demo`, or with `lamp up` and, in a git repository, `lamp run \"fix the failing test\"`.
+Exit codes: 0 done, 1 refused or failed, 2 wrong usage; those that run a command end as it does, and
+those that watch a task say how it stands: 3 it waits for a person, 4 paused, 5 cancelled.";
 
 /// The whole command line, with its page of help.
 pub(crate) fn command() -> clap::Command {

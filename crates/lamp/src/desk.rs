@@ -1,17 +1,15 @@
 //! Agents, for the doors: the crew, and which program works with which model.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use agents::{
-    Crew, Endpoint, Format, ModelChoice, Parts, Post, Program, Roster, Steering,
-    brief::Templates,
+    Endpoint, ModelChoice, Post, Program, Steering,
     checkup::{self, Presence},
     program, recipe,
 };
-use anyhow::Context as _;
 use contracts::{
     Key,
-    agent::{AgentError, AgentEvent, Brief, Mode, Outcome, Run, Words},
+    agent::{AgentEvent, Brief, Mode, Outcome, Run, Words},
     ids::IdSource as _,
     sandbox::{
         CommandName, Compute, EntryKind, FileAsk, Listed, SandboxError, Sandboxes, Streams,
@@ -19,7 +17,6 @@ use contracts::{
     },
 };
 use domain::{agent::AgentName, id::TaskId, money::Money, policy::ModelProvider};
-use egress::bundles::model;
 use futures::future::BoxFuture;
 use gateway::{AgentDesk, Unworked};
 use sandbox::Provider;
@@ -33,7 +30,15 @@ use wire::{
     sandbox::ComputeWish,
 };
 
-use crate::{ids::SystemIds, outward::OWNER, reload::Reloader, report::Hint};
+use crate::{
+    household::{
+        HouseCrew,
+        models::{self, NoModel},
+    },
+    ids::SystemIds,
+    outward::OWNER,
+    reload::Reloader,
+};
 
 /// How long an agent may work where nobody says.
 const USUAL: Duration = Duration::from_hours(1);
@@ -43,52 +48,18 @@ const LISTING: Duration = Duration::from_secs(10);
 
 /// Has agents work for a person.
 pub(crate) struct Desk {
-    crew: Crew<Provider, Nobody>,
+    crew: Arc<HouseCrew>,
     sandboxes: Arc<Provider>,
     reloader: Arc<Reloader>,
 }
 
-/// Tasks name agents; persons name programs, so nobody asks this one.
-#[derive(Debug)]
-struct Nobody;
-
-impl Roster for Nobody {
-    fn post(&self, run: &Run) -> Result<Post, AgentError> {
-        Err(AgentError::ProgramMissing {
-            program: run.agent.to_string(),
-            remedy: "this server has no agents of tasks yet".to_owned(),
-        })
-    }
-}
-
 impl Desk {
-    pub(crate) fn open(
-        data: &Path,
+    pub(crate) const fn new(
+        crew: Arc<HouseCrew>,
         sandboxes: Arc<Provider>,
         reloader: Arc<Reloader>,
-        meter: Arc<egress::broker::Broker>,
-    ) -> anyhow::Result<Self> {
-        let said = reloader.said();
-        let prompts = said.server.prompts.as_ref().map(|path| said.beside.join(path.as_str()));
-        let templates = Templates::load(prompts.as_deref()).with_context(|| {
-            Hint::new(
-                "the prompts cannot be used",
-                "correct them, or leave `prompts` out of `lamp.yaml`",
-            )
-        })?;
-        let crew = Crew::open(Parts {
-            sandboxes: Arc::clone(&sandboxes),
-            meter,
-            roster: Nobody,
-            templates,
-            directory: data.join("agents"),
-            limits: agents::Limits {
-                silence: said.server.defaults.silence.get(),
-                output: said.server.defaults.output.bytes(),
-            },
-            builtin: sandbox::agent_program(),
-        })?;
-        Ok(Self { crew, sandboxes, reloader })
+    ) -> Self {
+        Self { crew, sandboxes, reloader }
     }
 
     fn models(&self) -> Vec<(String, ModelProvider)> {
@@ -116,25 +87,14 @@ impl Desk {
         program: &Program,
         wanted: Option<&str>,
     ) -> Result<Option<Endpoint>, Problem> {
-        if !program.asks_a_model() {
-            return Ok(None);
-        }
-        let models = self.models();
-        let offered = models.iter().filter(|(name, _)| wanted.is_none_or(|it| it == name));
-        let found = program.formats.iter().find_map(|format| {
-            let fits = offered.clone().find(|(_, provider)| speaks(*provider).contains(format));
-            fits.map(|(name, provider)| (name, *provider, *format))
-        });
-        if let Some((name, provider, format)) = found {
-            let known = model::provider(provider)
-                .map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
-            let url = format!("http://{}/{name}{}", model::INSIDE_HOST, known.inside());
-            return Ok(Some(Endpoint { format, url }));
-        }
+        let said = self.reloader.said();
         // Whoever starts one has checked it; the file may be another by now.
-        let message =
-            format!("`lamp.yaml` sets up no model that `{}` can speak with", program.name);
-        Err(Problem::new(Code::BadRequest, message))
+        let spoken = models::find(&said.server.models, program, wanted);
+        let spoken = spoken.map_err(|error| match error {
+            NoModel::Unspoken { .. } => Problem::new(Code::BadRequest, error.to_string()),
+            NoModel::Unknown(reason) => Problem::new(Code::Internal, reason),
+        })?;
+        Ok(spoken.map(|spoken| spoken.endpoint))
     }
 
     /// Where repositories are, if nobody says: all that is in the workspace.
@@ -153,17 +113,6 @@ impl Desk {
         let mut names: Vec<String> = directories.map(|it| it.name).collect();
         names.sort();
         names.iter().map(|name| format!("{WORKSPACE}/{name}")).collect()
-    }
-}
-
-/// The languages that a provider's models are asked in.
-const fn speaks(provider: ModelProvider) -> &'static [Format] {
-    match provider {
-        ModelProvider::Anthropic => &[Format::AnthropicMessages],
-        ModelProvider::Openai | ModelProvider::OpenaiCompatible => {
-            &[Format::OpenAiChat, Format::OpenAiResponses]
-        }
-        ModelProvider::Gemini => &[Format::Gemini],
     }
 }
 
@@ -266,7 +215,7 @@ fn agent(program: &'static Program, models: &[(String, ModelProvider)]) -> Agent
     };
     // In the order in which one is chosen.
     let rank = |provider: ModelProvider| {
-        program.formats.iter().position(|format| speaks(provider).contains(format))
+        program.formats.iter().position(|format| models::speaks(provider).contains(format))
     };
     let ranked = models.iter().filter_map(|(name, provider)| Some((rank(*provider)?, name)));
     let mut fitting: Vec<(usize, &String)> = ranked.collect();

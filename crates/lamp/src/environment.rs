@@ -18,6 +18,11 @@ pub(crate) struct Environment {
     pub(crate) master_key: Option<String>,
     /// `LAMP_MASTER_KEY_COMMAND`: prints them instead.
     pub(crate) master_key_command: Option<String>,
+    /// `ANTHROPIC_API_KEY` and `OPENAI_API_KEY`: for `lamp demo --model`, and for nothing else.
+    pub(crate) anthropic_api_key: Option<String>,
+    pub(crate) openai_api_key: Option<String>,
+    /// `TMPDIR`: where `lamp demo` makes its directory.
+    pub(crate) tmpdir: Option<PathBuf>,
     pub(crate) xdg_runtime_dir: Option<PathBuf>,
     pub(crate) xdg_data_home: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
@@ -39,6 +44,9 @@ impl Environment {
             token: text("LAMP_TOKEN"),
             master_key: text("LAMP_MASTER_KEY"),
             master_key_command: text("LAMP_MASTER_KEY_COMMAND"),
+            anthropic_api_key: text("ANTHROPIC_API_KEY"),
+            openai_api_key: text("OPENAI_API_KEY"),
+            tmpdir: path("TMPDIR"),
             xdg_runtime_dir: path("XDG_RUNTIME_DIR"),
             xdg_data_home: path("XDG_DATA_HOME"),
             home: path("HOME"),
@@ -50,6 +58,12 @@ impl Environment {
                 .filter_map(|name| Some((name, std::env::var_os(name)?)))
                 .collect(),
         }
+    }
+
+    /// Where things go that are gone soon.
+    pub(crate) fn temporary_directory(&self) -> PathBuf {
+        let named = self.tmpdir.clone().filter(|path| path.is_absolute());
+        named.unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
     /// By the convention of no-color.org, an empty `NO_COLOR` says nothing.

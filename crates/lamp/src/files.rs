@@ -1,11 +1,13 @@
 //! Reads the files that people write, each as what it has to be. Whoever needs one reads it here.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use config::{Checked, FileKind, agent::AgentFile, policy::PolicyFile, server::ServerFile};
+use config::{
+    Checked, FileKind, Problem, agent::AgentFile, policy::PolicyFile, server::ServerFile,
+};
 
-use crate::{report::Hint, text_file};
+use crate::{kept::Said, report::Hint, text_file};
 
 /// A `lamp.yaml`.
 pub(crate) fn server(path: &Path) -> anyhow::Result<ServerFile> {
@@ -29,6 +31,23 @@ pub(crate) fn agent(path: &Path) -> anyhow::Result<AgentFile> {
         Checked::Agent(file) => Ok(*file),
         Checked::Server(_) | Checked::Policy(_) => Err(other_kind(path)),
     }
+}
+
+/// What stands in the files of a server and is not obeyed yet, each with its place.
+pub(crate) fn unheard(said: &Said) -> Vec<Problem> {
+    let policy = said.server.policy.as_ref().map_or("policy.yaml", |path| path.as_str());
+    let beside = |name: &str| said.beside.join(name);
+    let mut paths: Vec<PathBuf> = said.file.iter().cloned().collect();
+    if !paths.is_empty() {
+        paths.push(beside(policy));
+        paths.extend(said.staff.places().map(beside));
+    }
+    let told = paths.iter().filter_map(|path| {
+        // It was read a moment ago; what has gone since is not in force either.
+        let text = text_file::read(path).ok()?;
+        Some(config::unheard(&path.display().to_string(), &text))
+    });
+    told.flatten().collect()
 }
 
 fn checked(kind: FileKind, path: &Path) -> anyhow::Result<Checked> {

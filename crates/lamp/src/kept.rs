@@ -1,6 +1,7 @@
 //! Finds and opens what a server has kept: its data directory and its database.
 
 use std::{
+    collections::BTreeSet,
     future::Future,
     path::{Path, PathBuf},
 };
@@ -10,13 +11,15 @@ use config::{
     policy::PolicyFile,
     server::{DatabaseUrl, ServerFile},
 };
+use domain::policy::Rule;
 use store::{Place, Store};
 
 use crate::{
     data_directory::{Account, DataFlag},
     environment::Environment,
     files,
-    provider::Household,
+    household::{Staff, models},
+    provider::Quarters,
     report::Hint,
 };
 
@@ -35,7 +38,7 @@ pub(crate) struct KeptFlags {
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) place: Place,
-    pub(crate) household: Household,
+    pub(crate) quarters: Quarters,
     pub(crate) said: Said,
     database: Database,
 }
@@ -49,6 +52,8 @@ pub(crate) struct Said {
     pub(crate) server: ServerFile,
     /// What the security team wrote, or what holds where nobody has.
     pub(crate) policy: PolicyFile,
+    /// The agents that have a file.
+    pub(crate) staff: Staff,
     /// Where files that the two name stand.
     pub(crate) beside: PathBuf,
 }
@@ -60,6 +65,7 @@ impl Said {
             file: None,
             server: ServerFile::default(),
             policy: PolicyFile::when_absent(),
+            staff: Staff::default(),
             beside: PathBuf::new(),
         }
     }
@@ -68,7 +74,8 @@ impl Said {
         let beside = path.parent().unwrap_or(Path::new("")).to_owned();
         let server = files::server(path)?;
         let policy = policy(&server, &beside)?;
-        Ok(Self { file: Some(path.to_owned()), server, policy, beside })
+        let staff = Staff::read(&beside.join("agents"))?;
+        Ok(Self { file: Some(path.to_owned()), server, policy, staff, beside })
     }
 }
 
@@ -84,9 +91,9 @@ impl KeptFlags {
             Some(path) => Said::read(path)?,
             None => Said::nothing(),
         };
-        let household = match &said.file {
-            Some(path) => Household::of(&said.server, path)?,
-            None => Household::default(),
+        let quarters = match &said.file {
+            Some(path) => Quarters::of(&said.server, path)?,
+            None => Quarters::default(),
         };
         // Relative places stand beside the file.
         let data = said.server.data.as_ref().map(|data| said.beside.join(data.as_str()));
@@ -97,7 +104,7 @@ impl KeptFlags {
             Some(DatabaseUrl::Postgres { url }) => Database::Server(url.clone()),
             None => Database::File(place.database()),
         };
-        Ok(Kept { place, household, said, database })
+        Ok(Kept { place, quarters, said, database })
     }
 }
 
@@ -107,8 +114,22 @@ fn policy(server: &ServerFile, beside: &Path) -> anyhow::Result<PolicyFile> {
     match &server.policy {
         Some(named) => files::policy(&beside.join(named.as_str())),
         None if usual.exists() => files::policy(&usual),
-        None => Ok(PolicyFile::when_absent()),
+        None => Ok(without_policy(server)),
     }
+}
+
+/// Where nobody has written a policy, whoever set a model up means it to be asked.
+fn without_policy(server: &ServerFile) -> PolicyFile {
+    let mut policy = PolicyFile::when_absent();
+    let egress = &mut policy.egress;
+    for phase in [&mut egress.research, &mut egress.implement, &mut egress.review] {
+        let rules: BTreeSet<Rule> =
+            server.models.iter().map(|model| models::rule(model.provider)).collect();
+        if let Some(phase) = phase {
+            phase.allow.extend(rules);
+        }
+    }
+    policy
 }
 
 impl Kept {

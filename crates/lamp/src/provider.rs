@@ -17,14 +17,18 @@ use domain::code::{Access, RepositoryName};
 use futures::future::BoxFuture;
 use gateway::SourceResolver;
 use images::base::host::HostView;
-use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
-use wire::sandbox::Repository;
+use sandbox::{PoolSettings, Provider, Retention, Settings, Walls, repositories::MirrorError};
+use wire::{
+    error::{Code, Problem},
+    sandbox::Repository,
+    task::shown::KnownRepository,
+};
 
 use crate::{ids::SystemIds, report::Hint};
 
 /// What this host has for sandboxes: `sandboxes` and `retention` of a `lamp.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Household {
+pub(crate) struct Quarters {
     /// The most that disks and images may use together. A new pool takes less where less is free.
     disk_bytes: u64,
     /// What every open sandbox has for sure.
@@ -39,7 +43,7 @@ pub(crate) struct Household {
     toolchains: Vec<(String, PathBuf)>,
 }
 
-impl Household {
+impl Quarters {
     /// As the file at `path` has it. Relative directories stand beside it.
     pub(crate) fn of(file: &ServerFile, path: &Path) -> anyhow::Result<Self> {
         let beside = path.parent().unwrap_or(Path::new(""));
@@ -77,7 +81,7 @@ impl Household {
     }
 }
 
-impl Default for Household {
+impl Default for Quarters {
     fn default() -> Self {
         Self::without_toolchains(&ServerFile::default())
     }
@@ -87,24 +91,24 @@ impl Default for Household {
 pub(crate) async fn start(
     data: &Path,
     run: &Path,
-    household: &Household,
+    quarters: &Quarters,
     road: Arc<dyn Road>,
 ) -> anyhow::Result<Provider> {
     let pool = PoolSettings::default();
     let settings = Settings {
         data: data.join("sandboxes"),
         run: run.join("sandboxes"),
-        toolchains: household.toolchains.iter().map(|(_, directory)| directory.clone()).collect(),
-        disk_bytes: household.disk_bytes,
-        disk_guaranteed_bytes: household.disk_guaranteed_bytes,
+        toolchains: quarters.toolchains.iter().map(|(_, directory)| directory.clone()).collect(),
+        disk_bytes: quarters.disk_bytes,
+        disk_guaranteed_bytes: quarters.disk_guaranteed_bytes,
         retention: Retention {
-            delete_after: household.keep,
-            forget_images_after: household.keep_images,
+            delete_after: quarters.keep,
+            forget_images_after: quarters.keep_images,
             ..Retention::default()
         },
         pool: PoolSettings {
-            most_of_a_kind: household.warm,
-            most: pool.most.max(household.warm),
+            most_of_a_kind: quarters.warm,
+            most: pool.most.max(quarters.warm),
             ..pool
         },
         walls: Walls::ByTier,
@@ -137,6 +141,18 @@ impl SourceResolver for Mirrored {
 }
 
 impl Mirrored {
+    /// Every repository that was ever asked for, by name.
+    pub(crate) fn known(&self) -> Result<Vec<KnownRepository>, Problem> {
+        let mirrors = self.0.mirrors();
+        let internal = |error: MirrorError| Problem::new(Code::Internal, error.to_string());
+        let names = mirrors.registered().map_err(internal)?;
+        let known = names.into_iter().map(|name| {
+            let url = mirrors.address(&name).map_err(internal)?;
+            Ok(KnownRepository { name: name.to_string(), url })
+        });
+        known.collect()
+    }
+
     async fn bring_up_to_date(&self, wanted: &Repository) -> Result<Checkout, SandboxError> {
         let failed =
             |reason: String| SandboxError::Source { repository: wanted.name.clone(), reason };
@@ -161,20 +177,20 @@ mod tests {
 
     use super::*;
 
-    fn household(text: &str) -> Household {
+    fn quarters(text: &str) -> Quarters {
         let checked = config::check_as(FileKind::Server, "lamp.yaml", text).unwrap();
         let Checked::Server(file) = checked else { panic!("{checked:?}") };
-        Household::of(&file, Path::new("/srv/lamp/lamp.yaml")).unwrap()
+        Quarters::of(&file, Path::new("/srv/lamp/lamp.yaml")).unwrap()
     }
 
     #[test]
     fn a_file_without_the_keys_and_no_file_at_all_are_the_same() {
-        assert_eq!(household("version: 1\n"), Household::default());
+        assert_eq!(quarters("version: 1\n"), Quarters::default());
     }
 
     #[test]
     fn a_file_says_what_sandboxes_have_here() {
-        let told = household(
+        let told = quarters(
             "version: 1\nretention: { sandboxes: 2d, images: 3d }\nsandboxes:\n  disk_budget: 10GiB\n  warm: 3\n  \
              toolchains: [tools, ./more, /opt/sdk]\n",
         );

@@ -1,8 +1,8 @@
 //! The server's files, read again while it runs: at once, all or nothing.
 //!
 //! ```text
-//!  lamp.yaml, policy.yaml ── read, checked ──▶ layers, standing ──▶ broker and networks, together
-//!                               └── wrong: the last valid ones hold, and an alarm is raised
+//!  lamp.yaml, policy.yaml, agents/*.yaml ── read, checked ──▶ layers, standing ──▶ broker and networks, together
+//!                                               └── wrong: the last valid ones hold, and an alarm is raised
 //! ```
 
 use std::{
@@ -148,6 +148,9 @@ fn difference(old: &Held, new: &Held) -> ReloadedPolicy {
     if budgets(old) != budgets(new) {
         others.push("budgets");
     }
+    if old.said.staff != new.said.staff {
+        others.push("agents");
+    }
     let named = |keys: Vec<&str>| keys.into_iter().map(str::to_owned).collect();
     ReloadedPolicy {
         changes,
@@ -209,6 +212,7 @@ fn later(old: &ServerFile, new: &ServerFile) -> Vec<&'static str> {
         ("concurrency", old.concurrency != new.concurrency),
         ("retention", old.retention != new.retention),
         ("log", old.log != new.log),
+        ("pull_requests", old.pull_requests != new.pull_requests),
         ("sandboxes", old.sandboxes != new.sandboxes),
     ];
     all.into_iter().filter(|(_, is_changed)| *is_changed).map(|(key, _)| key).collect()

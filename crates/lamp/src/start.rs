@@ -74,10 +74,13 @@ fn run(
     (out, err): (&mut impl Write, &mut impl Write),
 ) -> anyhow::Result<Exit> {
     match &cli.command {
+        Command::Tasks(tasks) => tasks.run(environment, colors, out, err),
+        Command::Pr(pr) => pr.run(environment, colors, out),
         Command::Doctor(doctor) => {
             let host = doctor.measure(environment, Account::own())?;
             doctor.run(&host, colors, out)
         }
+        Command::Demo(demo) => demo.run(environment, colors, out),
         Command::Config(config) => config.run(colors, out),
         Command::Policy(policy) => policy.run(environment, colors, out),
         Command::Audit(audit) => audit.run(environment, out),

@@ -141,7 +141,12 @@ impl Body {
         }
     }
 
-    /// How often the memory ran out since this was last asked.
+    /// How often the memory ran out so far.
+    pub(crate) fn memory_kills(&self) -> u64 {
+        self.group.reading().oom_kills + self.relieved.load(Ordering::Relaxed)
+    }
+
+    /// What was held at most, if the memory ran out since this was last asked.
     pub(crate) fn out_of_memory(&self) -> Option<u64> {
         let counters = self.group.reading();
         let kills = counters.oom_kills + self.relieved.load(Ordering::Relaxed);

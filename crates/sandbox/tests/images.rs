@@ -195,6 +195,13 @@ async fn a_sandbox_brings_its_own_commit_to_an_image_of_another() {
         run(provider, 1, "cd /workspace/web && cat readme && ls && git rev-parse HEAD").await;
     assert_eq!(said, format!("second\nmade\nreadme\n{second}\n"));
 
+    let id = SandboxId::from_u128(1);
+    let inside = provider.objects_inside(id, &name).unwrap();
+    let (ended, _) = run(provider, 1, &format!("ls {inside}/pack/*.pack")).await;
+    assert_eq!(ended, Ended::Exited(0), "{inside}");
+    let other = provider.objects_inside(id, &"acme/api".parse().unwrap());
+    assert!(matches!(other, Err(SandboxError::Source { .. })), "{other:?}");
+
     let missing: CommitId = "a".repeat(40).parse().unwrap();
     let refused = provider.open(&spec(provider, 2, "host", vec![checkout(&name, &missing)])).await;
     assert!(matches!(refused, Err(SandboxError::Source { .. })), "{refused:?}");

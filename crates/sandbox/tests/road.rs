@@ -268,6 +268,32 @@ async fn one_whose_workspace_becomes_read_only_has_the_doors_of_the_body_that_st
     provider.close().await.unwrap();
 }
 
+/// Once, a sandbox whose server was killed and started again quickly reached nothing any more: the old gateway still stood in its doors.
+#[tokio::test(flavor = "multi_thread")]
+async fn doors_that_an_old_gateway_still_holds_are_opened_when_it_has_ended() {
+    let at = tempfile::Builder::new().prefix("lamp").tempdir().unwrap();
+    let porter = Arc::new(Porter::default());
+    let settings =
+        Settings { road: Some(Arc::clone(&porter) as Arc<dyn Road>), ..world::settings(at.path()) };
+    let provider = Provider::start(settings).await.unwrap();
+    provider.open(&spec(1, Some(closed()))).await.unwrap();
+    porter.told();
+    {
+        let mut joining = std::pin::pin!(provider.join_again());
+        let early = tokio::time::timeout(Duration::from_millis(200), &mut joining).await;
+        assert!(early.is_err(), "it does without them: {:?}", porter.told());
+        porter.ends().await;
+        joining.await;
+    }
+    let all = "[Proxy, Socks, Port(80), Port(443), Names, NamesOverTcp]";
+    assert_eq!(porter.told(), [format!("join 1 again {all}")]);
+    assert_eq!(run(&provider, 1, KNOCK).await, "1 Port(443) [::ffff:203.0.113.9]:443\n");
+    // Whoever goes on standing in them is not waited for for ever.
+    provider.join_again().await;
+    assert_eq!(porter.told(), ["join 1 again []"]);
+    provider.close().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn where_there_is_no_gateway_a_network_is_refused_and_nothing_is_left() {
     let world = world::World::new().await;

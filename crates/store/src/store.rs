@@ -179,6 +179,11 @@ impl Store {
         transcripts::read_after(&self.database, task, cursor, most).await
     }
 
+    /// The hash of all that was said in a task, as it is kept.
+    pub async fn transcript_digest(&self, task: TaskId) -> Result<Digest, StoreError> {
+        transcripts::digest(&self.database, task).await
+    }
+
     /// The newest `most` events (1000 at most) of the task's transcript, oldest first.
     pub async fn transcript_end(&self, task: TaskId, most: i64) -> Result<Vec<Said>, StoreError> {
         transcripts::read_last(&self.database, task, most).await

@@ -14,6 +14,7 @@ use domain::{
 use store::Store;
 
 use crate::{
+    clock::AnyClock,
     ledger::Ledger,
     world::{ScriptedAgents, ScriptedSandboxes},
 };
@@ -60,9 +61,17 @@ impl fmt::Display for Verdict {
 pub async fn inspect(store: &Store, ledger: &Ledger, tasks: &[TaskId]) -> anyhow::Result<Verdict> {
     let mut verdict = Verdict { tasks: tasks.len(), ..Verdict::default() };
     let last_words = last_words(ledger)?;
-    let pulls = count_by(ledger.names("pull")?.iter().filter_map(|name| name.rsplit('|').next()));
-    let (agents, sandboxes) =
-        (ScriptedAgents::new(ledger.clone()), ScriptedSandboxes::new(ledger.clone()));
+    // A branch is the task's name and some words: `agent|t_…-fix-the-login`.
+    let task_of = |name: &'_ String| {
+        let branch = name.rsplit('|').next()?;
+        Some(branch.split_once('-').map_or(branch, |(task, _)| task).to_owned())
+    };
+    let pulls: Vec<String> = ledger.names("pull")?.iter().filter_map(task_of).collect();
+    let pulls = count_by(pulls.iter().map(String::as_str));
+    let (agents, sandboxes) = (
+        ScriptedAgents::new(ledger.clone(), AnyClock::System),
+        ScriptedSandboxes::new(ledger.clone()),
+    );
     for task in tasks {
         let name = task.to_string();
         let outside = Outside {

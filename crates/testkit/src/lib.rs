@@ -8,7 +8,7 @@
 //!
 //! The outside ([`world`]) is scripted, but it is *outside*: what it did lies in a [`ledger`] of files
 //! that outlives the engine's process, so that a test can kill the engine anywhere and then count what
-//! really happened. PostgreSQL ([`postgres`]) is real. So are the coding agents that talk to the scripted [`model`].
+//! really happened. PostgreSQL ([`postgres`]) and the way to a git host ([`ssh`]) are real. So are the coding agents that talk to the scripted [`model`].
 
 pub mod clock;
 pub mod ids;
@@ -18,6 +18,7 @@ pub mod model;
 pub mod people;
 pub mod postgres;
 pub mod script;
+pub mod ssh;
 pub mod world;
 
 use domain::{
@@ -50,6 +51,7 @@ pub fn trigger(repository: &str, text: &str) -> anyhow::Result<Trigger> {
         source: Source { channel: ChannelKind::Cli, thread: "terminal".to_owned() },
         repositories: vec![RepositoryUse { name: repository.parse()?, access: Access::Write }],
         agent: "scripted".parse()?,
+        model: None,
         quotes: Vec::new(),
         parent: None,
     })

@@ -18,6 +18,12 @@ pub struct Script {
     pub broken: bool,
     /// The agent never finishes research by itself.
     pub endless: bool,
+    /// The agent never finishes its change by itself.
+    pub lingers: bool,
+    /// The agent stops during its change, because a host is not allowed, until somebody says something.
+    pub blocked: bool,
+    /// The reviewer asks a question.
+    pub puzzled: bool,
     /// The agent's plan has no files.
     pub empty_plan: bool,
     /// The change touches `secret/`.
@@ -37,6 +43,9 @@ impl Script {
                 "busy" => script.busy = number,
                 "broken" => script.broken = true,
                 "endless" => script.endless = true,
+                "lingers" => script.lingers = true,
+                "blocked" => script.blocked = true,
+                "puzzled" => script.puzzled = true,
                 "empty-plan" => script.empty_plan = true,
                 "strays" => script.strays = true,
                 _prose => {}

@@ -116,6 +116,9 @@ pub enum RuleChange {
     Removed,
 }
 
+/// The most records of one answer.
+pub const LOG_LIMIT: u32 = 2_000;
+
 /// Which records are wanted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -11,7 +11,9 @@ use crate::exec::User;
 #[serde(deny_unknown_fields)]
 pub struct PathQuery {
     /// Absolute, as seen inside.
+    #[param(max_length = 4096, pattern = r"^/[^\x00]*$", example = "/workspace")]
     pub path: String,
+    /// With whose rights.
     #[serde(default)]
     pub user: User,
 }
@@ -22,10 +24,13 @@ pub struct PathQuery {
 #[serde(deny_unknown_fields)]
 pub struct WriteQuery {
     /// Absolute, as seen inside.
+    #[param(max_length = 4096, pattern = r"^/[^\x00]*$", example = "/workspace")]
     pub path: String,
+    /// With whose rights.
     #[serde(default)]
     pub user: User,
     /// In octal; `644` when it is left out.
+    #[param(pattern = "^[0-7]{1,3}$", example = "644")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 }

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 pub struct SetSecret {
     /// 8 to 65,536 bytes. It is sealed, and nothing gives it back.
+    #[schema(min_length = 8, max_length = 65_536)]
     pub value: String,
     /// Where its placeholder is swapped for it: `api.example.com`, or `*.example.com` for all below.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

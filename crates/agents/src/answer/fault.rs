@@ -19,7 +19,7 @@ const LONGEST: usize = 400;
 pub struct Faults(Vec<String>);
 
 impl Faults {
-    pub(super) fn one(sentence: String) -> Self {
+    pub(crate) fn one(sentence: String) -> Self {
         Self::all([sentence])
     }
 

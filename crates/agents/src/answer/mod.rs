@@ -13,7 +13,7 @@
 //! | research | `notes`, `question` | the words are the notes |
 //! | plan | `plan`, `question` | a fault |
 //! | implement | `change`, `question` | the work is done |
-//! | review | `review`, `question` | a fault |
+//! | review | `review` | a fault |
 //!
 //! The shapes are the JSON schemas in `docs/reference/prompts/schemas`.
 //!

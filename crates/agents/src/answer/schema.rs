@@ -19,13 +19,21 @@ pub(crate) enum Kind {
 impl Kind {
     const ALL: [Self; 5] = [Self::Question, Self::Plan, Self::Review, Self::Notes, Self::Change];
 
-    /// What an agent in `mode` is asked for. It may ask a question instead.
+    /// What an agent in `mode` is asked for.
     pub(crate) const fn of(mode: Mode) -> Self {
         match mode {
             Mode::Research => Self::Notes,
             Mode::Plan => Self::Plan,
             Mode::Implement => Self::Change,
             Mode::Review => Self::Review,
+        }
+    }
+
+    /// What it may say instead. A reviewer asks nobody: who does not know whether a change is right says what is to be shown.
+    pub(crate) const fn instead(mode: Mode) -> Option<Self> {
+        match mode {
+            Mode::Research | Mode::Plan | Mode::Implement => Some(Self::Question),
+            Mode::Review => None,
         }
     }
 
@@ -55,9 +63,10 @@ impl Kind {
 
 /// The kind of `value`, if an agent in `mode` may give it.
 pub(super) fn kind(mode: Mode, value: &Value) -> Result<Kind, Faults> {
-    let (wanted, question) = (Kind::of(mode), Kind::Question);
+    let (wanted, instead) = (Kind::of(mode), Kind::instead(mode));
     let expected = || {
-        format!("it must be an object with one key, `{}` or `{}`", wanted.name(), question.name())
+        let other = instead.map(|kind| format!(" or `{}`", kind.name())).unwrap_or_default();
+        format!("it must be an object with one key, `{}`{other}", wanted.name())
     };
     let object = value
         .as_object()
@@ -68,7 +77,7 @@ pub(super) fn kind(mode: Mode, value: &Value) -> Result<Kind, Faults> {
         return Err(Faults::one(format!("the answer has {count} keys: {}", expected())));
     };
     let kind = Kind::ALL.into_iter().find(|kind| kind.name() == key);
-    kind.filter(|kind| *kind == wanted || *kind == question)
+    kind.filter(|kind| *kind == wanted || Some(*kind) == instead)
         .ok_or_else(|| Faults::one(format!("the answer has the key `{key}`: {}", expected())))
 }
 

@@ -40,6 +40,7 @@ fn brief() -> Brief {
         quotes: texts("quote"),
         guidance: texts("guidance"),
         feedback: texts("finding"),
+        dismissed: texts("dismissed"),
         approved: Some((plan(), conditions())),
         surroundings: Surroundings {
             base_checks: Some("green".to_owned()),

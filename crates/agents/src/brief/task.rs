@@ -27,6 +27,7 @@ pub fn task(mode: Mode, brief: &Brief, directories: &[String]) -> String {
         "quotes": TEXTS.first(&brief.quotes, visible).texts,
         "guidance": TEXTS.last(&brief.guidance, visible).texts,
         "feedback": TEXTS.first(&brief.feedback, visible).texts,
+        "dismissed": TEXTS.last(&brief.dismissed, visible).texts,
         "plan": approved.map(|(plan, _)| PlanShape::of(plan)),
         "conditions": approved.map(|(_, allowed)| conditions(allowed)),
         "base_checks": around.base_checks.as_deref().map(|it| text(it, CHECKS)),

@@ -40,6 +40,7 @@ const CONTEXT: &[&str] = &[
 const PHASE: &[&str] = &[
     "context",
     "feedback",
+    "dismissed",
     "plan",
     "conditions",
     "mark",
@@ -80,6 +81,7 @@ pub struct Templates {
 struct Phase<'a> {
     context: &'a str,
     feedback: Quotes,
+    dismissed: Quotes,
     plan: String,
     conditions: Vec<String>,
     mark: &'a str,
@@ -166,11 +168,12 @@ impl Templates {
         let phase = Phase {
             context: context.trim(),
             feedback: words::feedback(brief),
+            dismissed: words::dismissed(brief),
             plan,
             conditions,
             mark: answer::MARK,
             schema: Kind::of(mode).schema().trim_end(),
-            question_schema: Kind::Question.schema().trim_end(),
+            question_schema: Kind::instead(mode).map_or("", |kind| kind.schema().trim_end()),
             notes_limit_kib: answer::NOTES_LIMIT / 1024,
         };
         let name = match mode {
@@ -189,7 +192,7 @@ impl Templates {
             faults: faults.sentences(),
             mark: answer::MARK,
             schema: Kind::of(mode).schema().trim_end(),
-            question_schema: Kind::Question.schema().trim_end(),
+            question_schema: Kind::instead(mode).map_or("", |kind| kind.schema().trim_end()),
         };
         self.render("repair.md", &repair)
     }

@@ -22,6 +22,11 @@ pub(super) fn feedback(brief: &Brief) -> Quotes {
     TEXTS.first(&brief.feedback, quoted)
 }
 
+/// What nobody needs to mend or to find again: the newest of it, in its order.
+pub(super) fn dismissed(brief: &Brief) -> Quotes {
+    TEXTS.last(&brief.dismissed, quoted)
+}
+
 pub(super) fn plan(plan: &Plan) -> String {
     // Plans are plain data, which can always be written.
     let text = serde_json::to_string_pretty(&PlanShape::of(plan)).unwrap_or_default();

@@ -40,8 +40,20 @@ record! {
         services: Vec<Service> = vec![],
         /// How strong its walls are. Left out: the server's default.
         tier: Option<Tier> = None,
+        /// Who may push to the task's branch, once its plan is approved.
+        push: Pusher = Pusher::Platform,
     }
     look = look_at_sandbox;
+}
+
+words! {
+    /// Who pushes.
+    pub enum Pusher {
+        /// The platform alone, when it has taken the work out and inspected it.
+        Platform = "platform",
+        /// The agent too, from inside and through the gateway, past that inspection and past the checks. Its branch is then taken for a person's.
+        Agent = "agent",
+    }
 }
 
 fn look_at_sandbox(node: &Node, problems: &mut Problems) {

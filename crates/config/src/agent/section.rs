@@ -149,7 +149,7 @@ record! {
     defaulted
     /// The plan and its approval.
     pub struct PlanSection {
-        /// Whether work waits for an approved plan.
+        /// That work waits for an approved plan. It always does, and `false` is refused.
         required: PlanGate = PlanGate::Required,
         /// Who may approve, among those whose role allows it. Left out: all of them.
         approvers: Option<Vec<Approver>> = None,
@@ -162,10 +162,20 @@ record! {
 }
 
 fn look_at_plan(node: &Node, problems: &mut Problems) {
+    report_open_gate(node, "plan.required", problems);
     let approvers = node.get("approvers");
     if let Some(empty) = approvers.filter(|it| it.is_empty_list()) {
         let what = "`plan.approvers` is an empty list, so nobody could approve";
         problems.report(empty.place, what, "name someone, or leave `approvers` out");
+    }
+}
+
+/// There is no way around the gate (GA1), so a file that asks for one is wrong, and not passed over.
+pub(crate) fn report_open_gate(section: &Node, key: &str, problems: &mut Problems) {
+    let off = section.get("required").filter(|it| it.text() == Some("false"));
+    if let Some(off) = off {
+        let what = format!("`{key}: false` would let code be changed that nobody approved");
+        problems.report(off.place, what, "remove it: every plan waits for a person");
     }
 }
 
@@ -185,12 +195,14 @@ record! {
 
 record! {
     defaulted
-    /// How often to try, and how much to spend on one task.
+    /// How often to try, how much to spend on one task, and how long to wait for an answer.
     pub struct LimitsSection {
         /// How often the checks may fail before the task asks for help. Left out: the server's default.
         attempts: Option<Count<1, 20>> = None,
         /// Money for one task. Left out: the server's default.
         budget: Option<Price> = None,
+        /// How long a question waits for its answer before the task pauses.
+        answer: Wait = Wait::hours(24),
     }
 }
 
@@ -203,5 +215,25 @@ words! {
         Team = "team",
         /// Everyone.
         Organisation = "organisation",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check;
+
+    #[test]
+    fn no_file_opens_the_gate() {
+        let agent = "lamp: { version: 1, name: a }\nagent: { driver: codex }\n\
+            sandbox: { repositories: [{ name: web }] }\nplan: { required: false }\n";
+        let policy = "version: 1\napproval: { required: false }\n";
+        let told = [("agents/a.yaml", agent), ("policy.yaml", policy)]
+            .map(|(path, text)| check(path, text).unwrap_err().to_string());
+        insta::assert_snapshot!(told.concat(), @r"
+        agents/a.yaml:4:19: `plan.required: false` would let code be changed that nobody approved
+          help: remove it: every plan waits for a person
+        policy.yaml:2:23: `approval.required: false` would let code be changed that nobody approved
+          help: remove it: every plan waits for a person
+        ");
     }
 }

@@ -8,6 +8,7 @@ use domain::{
 };
 
 use crate::{
+    agent::report_open_gate,
     names::BotName,
     problem::Problems,
     shape::{Count, known_words, record},
@@ -103,7 +104,7 @@ record! {
     defaulted
     /// The gate. What is left out is up to the repositories.
     pub struct ApprovalSection {
-        /// Whether every task needs an approved plan.
+        /// That every task needs an approved plan. It always does, and `false` is refused.
         required: Option<PlanGate> = None,
         /// Whether someone other than the requester must approve.
         four_eyes: Option<FourEyes> = None,
@@ -116,6 +117,7 @@ record! {
 }
 
 fn look_at_approval(node: &Node, problems: &mut Problems) {
+    report_open_gate(node, "approval.required", problems);
     if let Some(empty) = node.get("approvers").filter(|it| it.is_empty_list()) {
         let what = "`approval.approvers` is an empty list, so nobody could approve";
         problems.report(empty.place, what, "name someone, or leave `approvers` out");

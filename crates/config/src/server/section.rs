@@ -7,7 +7,7 @@ use domain::{agent::Tier, policy::ModelProvider};
 use super::{ListenAddress, ModelAddress, ProviderTools, PublicUrl};
 use crate::{
     agent::ImageBase,
-    names::{FilePath, PlainName, VariableName},
+    names::{FilePath, ModelName, PlainName, VariableName},
     problem::Problems,
     shape::{Count, known_words, record, words},
     units::{Cpu, Disk, Keep, Memory, Price, RunTime, Speech, Storage},
@@ -172,6 +172,8 @@ record! {
         addresses: Vec<ModelAddress> = vec![],
         /// A file with the certificate authority that vouches for it.
         ca: Option<FilePath> = None,
+        /// The model that agents ask which name none. Left out: the agent's own choice.
+        model: Option<ModelName> = None,
         /// Whether tools may be used that run at the provider: it searches, fetches and connects for the agent, past the policy.
         provider_tools: ProviderTools = ProviderTools::Refused,
     }

@@ -24,14 +24,9 @@ pub enum AgentError {
     #[error("`{program}` is not in this image: {remedy}")]
     ProgramMissing { program: String, remedy: String },
     #[error("the budget does not reach: {reason}")]
-    OverBudget { reason: String },
-    #[error("`{host}` is not allowed")]
-    EgressBlocked { host: String },
-    /// The agent left what its approver allowed.
-    #[error("outside of the approved plan: {what}")]
-    Drift { what: String },
+    OverBudget { reason: String, last_lines: String },
     #[error("the sandbox ran out of memory at {peak_mib} MiB")]
-    OutOfMemory { peak_mib: u32 },
+    OutOfMemory { peak_mib: u32, last_lines: String },
     #[error("the sandbox was lost: {reason}")]
     SandboxLost { reason: String },
 }

@@ -99,6 +99,8 @@ pub struct Brief {
     pub guidance: Vec<String>,
     /// What the checks or the reviewer found, from newest to oldest.
     pub feedback: Vec<String>,
+    /// What reviewers found and a person dismissed: nobody needs to mend it or to find it again.
+    pub dismissed: Vec<String>,
     /// The approved plan, and what its approver allows.
     pub approved: Option<(Plan, Conditions)>,
     /// What goes on around the task.

@@ -17,6 +17,8 @@ use domain::{
     time::Timestamp,
 };
 
+use super::PullRequest;
+
 /// What becomes of pull requests. Every call that changes something may be repeated, and then changes nothing.
 pub trait PullRequests: Send + Sync + 'static {
     /// As it is now, with the commit that its branch is at now.
@@ -70,6 +72,17 @@ pub trait PullRequests: Send + Sync + 'static {
         number: PullRequestNumber,
         merge: &Merge,
     ) -> impl Future<Output = Result<CommitId, PullError>> + Send;
+
+    /// Opens a pull request that takes back what a merged one brought, and nothing that came after it. It is made from objects
+    /// alone. What others built on the change is never guessed at: it is refused, with the files.
+    ///
+    /// A pull request has one revert, however often this is called; only after one was closed another is opened.
+    fn revert(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+        revert: &Revert,
+    ) -> impl Future<Output = Result<PullRequest, PullError>> + Send;
 
     /// Ends it without merging. The branch stays.
     fn close(
@@ -178,6 +191,17 @@ pub struct Merge {
     pub by: Author,
 }
 
+/// Takes a merged pull request back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revert {
+    /// What the change began from. It is needed where somebody merged with git alone, so that nobody wrote down what the base
+    /// branch was at.
+    pub began: CommitId,
+    pub title: String,
+    /// What is taken back, and who wants it.
+    pub body: String,
+}
+
 /// A patch as git writes it. Its bytes are whatever is in the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
@@ -218,6 +242,13 @@ pub enum PullError {
         paths.iter().map(|conflict| format!("`{}`", conflict.path)).collect::<Vec<_>>().join(", ")
     )]
     Conflicts { number: PullRequestNumber, paths: Vec<Conflict> },
+    #[error("pull request {number} is not merged: close it instead")]
+    NotMerged { number: PullRequestNumber },
+    #[error(
+        "pull request {number} cannot be taken back by itself: others changed {} since",
+        paths.iter().map(|conflict| format!("`{}`", conflict.path)).collect::<Vec<_>>().join(", ")
+    )]
+    BuiltUpon { number: PullRequestNumber, paths: Vec<Conflict> },
     /// What was given is too large, or not well formed.
     #[error("{reason}")]
     Refused { reason: String },
@@ -233,12 +264,15 @@ impl From<PullError> for super::ForgeError {
         match error {
             PullError::NoRepository(repository) => Self::NoRepository(repository),
             PullError::Busy { reason } => Self::Busy { reason },
+            error @ (PullError::Moved { .. } | PullError::BranchGone { .. }) => {
+                Self::TakenOver { reason: error.to_string() }
+            }
             error @ (PullError::NoPull { .. }
-            | PullError::Moved { .. }
-            | PullError::BranchGone { .. }
             | PullError::DefaultBranch { .. }
             | PullError::Ended { .. }
             | PullError::Conflicts { .. }
+            | PullError::NotMerged { .. }
+            | PullError::BuiltUpon { .. }
             | PullError::Refused { .. }
             | PullError::Unreadable { .. }
             | PullError::Rejected { .. }) => Self::Rejected { reason: error.to_string() },

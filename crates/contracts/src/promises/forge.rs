@@ -1,36 +1,45 @@
 //! The promises of a forge.
 
 use domain::{
-    code::{BranchName, PullRequestNumber, RepositoryName},
-    id::SandboxId,
+    code::{BranchName, CommitId, PullRequestNumber, RepositoryName},
     time::Timestamp,
 };
 
 use super::{Kept, keep, key, succeed};
 use crate::forge::{
     Author, Check, CheckState, Comment, Delivery, ForgeError, Forges, Merge, News, Outcome,
-    PullError, PullRequests, PullState, news,
+    PullError, PullRequests, PullState, Revert, Taking, news,
 };
 
-/// Plays with `repository`, taking the change that is ready in `sandbox`.
+/// Plays with a repository, taking the change that `taking` names. Its base is the head.
 pub async fn kept(
     forges: &impl Forges,
-    repository: &RepositoryName,
+    taking: &Taking,
     unknown: &RepositoryName,
-    sandbox: SandboxId,
     branch: BranchName,
 ) -> Kept {
+    let repository = &taking.repository;
     let head = succeed("a repository has a head", forges.head(repository).await)?;
     let stranger = forges.head(unknown).await;
     keep("an unknown repository is refused", matches!(stranger, Err(ForgeError::NoRepository(_))))?;
 
-    let change =
-        succeed("a change is taken", forges.take_change(key(1), sandbox, repository).await)?;
+    let change = succeed("a change is taken", forges.take_change(key(1), taking).await)?;
     keep("a change is a new commit", change.commit != head)?;
-    let again =
-        succeed("it is taken again", forges.take_change(key(1), sandbox, repository).await)?;
+    let again = succeed("it is taken again", forges.take_change(key(1), taking).await)?;
     keep("a repeated key gives the same commit", again == change)?;
+    let compared = forges.compare(repository, &taking.base, &change.commit).await;
+    let compared = succeed("a change can be looked at", compared)?;
+    keep("what was changed is different", !compared.files.is_empty())?;
+    let files = forges.files(repository, &change.commit, |_| true).await;
+    let files = succeed("a commit has files", files)?;
+    let is_there = |path: &String| files.paths.contains(path);
+    let told = files.contents.keys().all(is_there) && !files.paths.is_empty();
+    keep("contents are of paths that there are", told)?;
 
+    for receipt in [&b"{}"[..], b"{}", b"{\"a\":1}"] {
+        let kept = forges.keep_receipt(repository, &change.commit, receipt).await;
+        succeed("a receipt is kept, and replaced", kept)?;
+    }
     let delivery = Delivery {
         repository: repository.clone(),
         branch,
@@ -45,11 +54,13 @@ pub async fn kept(
     keep("a branch has one pull request", update.number == first.number)
 }
 
-/// Plays with the pull request `number`, which was delivered and is neither merged nor closed. It is merged afterwards.
+/// Plays with the pull request `number`, which was delivered and is neither merged nor closed, of a change that began from `began`.
+/// It is merged and taken back afterwards.
 pub async fn pull_requests_kept(
     pulls: &impl PullRequests,
     repository: &RepositoryName,
     number: PullRequestNumber,
+    began: &CommitId,
 ) -> Kept {
     let unknown = pulls.pull(repository, PullRequestNumber(u64::MAX)).await;
     keep("an unknown number is refused", matches!(unknown, Err(PullError::NoPull { .. })))?;
@@ -92,6 +103,10 @@ pub async fn pull_requests_kept(
     let strange = Merge { head: succeed("a hash is a hash", strange)?, by };
     let refused = pulls.merge(repository, number, &strange).await;
     keep("only what was looked at is merged", matches!(refused, Err(PullError::Moved { .. })))?;
+    let (title, body) = ("Revert it".to_owned(), "because".to_owned());
+    let revert = Revert { began: began.clone(), title, body };
+    let early = pulls.revert(repository, number, &revert).await;
+    keep("only what was merged is taken back", matches!(early, Err(PullError::NotMerged { .. })))?;
     let first = succeed("it is merged", pulls.merge(repository, number, &other).await)?;
     let again = succeed("it is merged again", pulls.merge(repository, number, &other).await)?;
     keep("it is merged once", first == again)?;
@@ -99,5 +114,12 @@ pub async fn pull_requests_kept(
     let is_merged = matches!(&ended.state, PullState::Merged { commit, .. } if *commit == first);
     keep("it says so", is_merged)?;
     let closed = pulls.close(repository, number, &Author::Platform).await;
-    keep("what was merged is not closed", matches!(closed, Err(PullError::Ended { .. })))
+    keep("what was merged is not closed", matches!(closed, Err(PullError::Ended { .. })))?;
+
+    let back = succeed("it is taken back", pulls.revert(repository, number, &revert).await)?;
+    let again = succeed("and again", pulls.revert(repository, number, &revert).await)?;
+    keep("it has one revert", back == again && back.number != number)?;
+    let revert_pull = succeed("the revert is there", pulls.pull(repository, back.number).await)?;
+    keep("a revert is open", revert_pull.state == PullState::Draft)?;
+    keep("it says why", (revert_pull.title, revert_pull.body) == (revert.title, revert.body))
 }

@@ -2,13 +2,15 @@
 
 use crate::{
     approval::Approval,
+    code::CommitId,
     cost::Cost,
     failure::{Failure, FailureKind},
     phase::Phase,
 };
 
 use super::{
-    Event, FollowUps, Mandate, PauseReason, Resting, Stage, Task, Verdict, Work, Workspace,
+    Event, FollowUps, HeldBack, Mandate, PauseReason, Resting, Stage, Task, Verdict, Words, Work,
+    Workspace,
 };
 
 impl Task {
@@ -16,7 +18,26 @@ impl Task {
     #[must_use]
     pub fn after(mut self, event: &Event) -> Self {
         self.note(event);
-        self.stage = stage_after(self.stage, event);
+        let cleared = self.held_back.as_ref().filter(|_| self.is_cleared()).map(|it| &it.commit);
+        self.stage = stage_after(self.stage, event, cleared);
+        self.held_back = match (self.held_back, self.stage.work()) {
+            // Whatever was said, the agent hears it now.
+            (Some(held), Some(Work::Implement(_))) if matches!(event, Event::Prepared { .. }) => {
+                Some(HeldBack { words: Words::Heard, ..held })
+            }
+            (held, Some(Work::Implement(_))) => held,
+            (
+                _,
+                None
+                | Some(
+                    Work::Research
+                    | Work::Plan
+                    | Work::Verify { .. }
+                    | Work::Review { .. }
+                    | Work::Deliver { .. },
+                ),
+            ) => None,
+        };
         self
     }
 
@@ -24,10 +45,11 @@ impl Task {
     fn note(&mut self, event: &Event) {
         match event {
             Event::Requested { request, limits } => *self = Self::begin(request, limits),
-            Event::Prepared { sandbox } => {
+            Event::Prepared { sandbox, commit } => {
                 if let Stage::Preparing { next } = &self.stage {
                     let purpose = next.purpose();
-                    self.workspace = Some(Workspace { sandbox: *sandbox, purpose });
+                    self.workspace =
+                        Some(Workspace { sandbox: *sandbox, purpose, commit: commit.clone() });
                 }
             }
             Event::QuestionAsked { session, .. }
@@ -38,14 +60,33 @@ impl Task {
                     self.session.clone_from(session);
                 }
             }
-            Event::Woken { .. } => {
+            Event::Woken { cause } => {
+                self.hear(cause);
                 if let Stage::PullRequestOpen { head, .. } = &self.stage {
                     let same = self.follow_ups.take().filter(|so_far| so_far.head == *head);
                     let count = same.map_or(1, |so_far| so_far.count.saturating_add(1));
                     self.follow_ups = Some(FollowUps { head: head.clone(), count });
                 }
             }
-            Event::PullRequestOpened { number } => self.pull_request = Some(*number),
+            Event::ReviewFoundFaults { findings, .. } => {
+                self.found.extend(findings);
+                if let Stage::Working(Work::Review { commit, .. }) = &self.stage {
+                    let (commit, findings) = (commit.clone(), findings.clone());
+                    self.held_back = Some(HeldBack { commit, findings, words: Words::Heard });
+                }
+            }
+            Event::FindingDismissed { finding, .. } => {
+                self.dismissed.insert(*finding);
+            }
+            // An agent that is at work hears it at once.
+            Event::Messaged { .. } | Event::Answered { .. } | Event::Retried { .. } => {
+                if let (Some(held), false) =
+                    (&mut self.held_back, matches!(self.stage, Stage::Working(_)))
+                {
+                    held.words = Words::Waiting;
+                }
+            }
+            Event::PullRequestOpened { number, .. } => self.pull_request = Some(*number),
             Event::BudgetRaised { to, .. } => self.limits.budget = *to,
             Event::Charged { cost, .. } => self.spent = self.spent + *cost,
             // The sandbox goes when the task ends; a retry gets a fresh one.
@@ -53,29 +94,33 @@ impl Task {
                 self.workspace = None;
             }
             Event::Admitted
-            | Event::Answered { .. }
             | Event::Approved { .. }
             | Event::Rejected { .. }
             | Event::ChecksPassed { .. }
             | Event::ChecksFailed { .. }
             | Event::ReviewPassed { .. }
-            | Event::ReviewFoundFaults { .. }
-            | Event::Messaged { .. }
             | Event::Amended { .. }
             | Event::Paused { .. }
-            | Event::Resumed { .. }
-            | Event::Retried { .. } => {}
+            | Event::Resumed { .. } => {}
         }
     }
 }
 
 /// Where the task stands. A pair that [`super::decide`] never lets happen leaves the stage as it is.
+///
+/// `cleared` is the change that a review held back, once a person has dismissed all that was found in it.
 #[expect(clippy::too_many_lines, reason = "one table of rules is read as a whole")]
-fn stage_after(stage: Stage, event: &Event) -> Stage {
+fn stage_after(stage: Stage, event: &Event, cleared: Option<&CommitId>) -> Stage {
     match (event, stage) {
         (Event::Admitted, Stage::Queued { next }) => Stage::Preparing { next },
         (Event::Admitted, Stage::Waking { mandate }) => {
             Stage::Preparing { next: Work::Implement(mandate) }
+        }
+        // Nothing is left to mend in a change whose findings were all dismissed: it is delivered as it was reviewed.
+        (Event::Prepared { .. }, Stage::Preparing { next: Work::Implement(mandate) })
+            if let Some(commit) = cleared =>
+        {
+            Stage::Working(Work::Deliver { mandate, commit: commit.clone() })
         }
         (Event::Prepared { .. }, Stage::Preparing { next }) => Stage::Working(next),
 
@@ -125,7 +170,7 @@ fn stage_after(stage: Stage, event: &Event) -> Stage {
             Stage::Working(Work::Review { mandate, .. }),
         ) => judged(verdict, Work::Implement(mandate.after_faults())),
         (
-            Event::PullRequestOpened { number },
+            Event::PullRequestOpened { number, .. },
             Stage::Working(Work::Deliver { mandate, commit }),
         ) => Stage::PullRequestOpen { mandate, number: *number, head: commit },
         (Event::Woken { .. }, Stage::PullRequestOpen { mandate, .. }) => {
@@ -178,6 +223,7 @@ fn stage_after(stage: Stage, event: &Event) -> Stage {
             | Event::ChecksFailed { .. }
             | Event::ReviewPassed { .. }
             | Event::ReviewFoundFaults { .. }
+            | Event::FindingDismissed { .. }
             | Event::PullRequestOpened { .. }
             | Event::Woken { .. }
             | Event::Messaged { .. }

@@ -2,9 +2,12 @@
 
 use crate::{
     approval::{ApprovalRefusal, Conditions},
+    money::Money,
     people::{Action, Person},
     plan::stays_inside,
+    policy::HostPattern,
     request::Request,
+    visible::is_visible,
 };
 
 use super::{
@@ -150,6 +153,29 @@ pub(super) fn decide(task: &Task, by: &Person, ask: Ask) -> Result<Event, Refusa
             Ok(Event::Cancelled { by: by.id })
         }
 
+        (
+            Stage::Queued { .. }
+            | Stage::Preparing { .. }
+            | Stage::Working(_)
+            | Stage::AwaitingAnswer { .. }
+            | Stage::AwaitingApproval { .. }
+            | Stage::Paused { .. }
+            | Stage::PullRequestOpen { .. }
+            | Stage::Waking { .. }
+            | Stage::Failed { .. },
+            Ask::Dismiss { finding, why },
+        ) => {
+            may(task, by, Action::Widen)?;
+            if !task.found.contains(&finding) {
+                return Err(Refusal::NoSuchFinding { finding });
+            }
+            if task.dismissed.contains(&finding) {
+                return Err(Refusal::DismissedAlready);
+            }
+            let why = why.map(reason).transpose()?;
+            Ok(Event::FindingDismissed { finding, by: by.id, why })
+        }
+
         // The rest is refused. Every name is written out, so that a new stage or a new wish does not
         // compile until someone has thought about it.
         (
@@ -173,7 +199,8 @@ pub(super) fn decide(task: &Task, by: &Person, ask: Ask) -> Result<Event, Refusa
             | Ask::Cancel
             | Ask::Retry { .. }
             | Ask::Amend { .. }
-            | Ask::RaiseBudget { .. }),
+            | Ask::RaiseBudget { .. }
+            | Ask::Dismiss { .. }),
         ) => Err(Refusal::NotNow { stage: stage.name(), command: ask.name() }),
     }
 }
@@ -198,21 +225,87 @@ fn may(task: &Task, by: &Person, action: Action) -> Result<(), Refusal> {
     Err(Refusal::NotAllowed { role: by.role.name() })
 }
 
-fn within_budget(task: &Task) -> Result<(), Refusal> {
+pub(super) fn within_budget(task: &Task) -> Result<(), Refusal> {
     if is_over_budget(task, task.spent) {
         return Err(Refusal::OverBudget { spent: task.spent.money, budget: task.budget() });
     }
     Ok(())
 }
 
-/// A path that could never match would forbid everything, or nothing, without anyone noticing.
+/// Bytes of one path, host, command or reason: a receipt holds no longer text.
+const LINE_LIMIT: usize = 2000;
+
+/// The largest budget (in millionths of a dollar) and time (in milliseconds) that every reader of a receipt gets right.
+const NUMBER_LIMIT: u64 = (1 << 53) - 1;
+
+/// A path that could never match would forbid everything, or nothing, without anyone noticing. What could not stand in a receipt would stop the
+/// task when all its work is done. So both are refused here, where the approver can still write it in another way.
 fn well_written(conditions: &Conditions) -> Result<(), Refusal> {
-    let paths = conditions.paths.iter().flatten();
-    let odd = |path: &&String| !stays_inside(path) || path.contains(['*', '?']);
-    match paths.into_iter().find(odd) {
-        None => Ok(()),
-        Some(path) => Err(Refusal::ConditionPath(path.clone())),
+    let Conditions { paths, hosts, commands, budget, time } = conditions;
+    for path in paths.iter().flatten() {
+        short_and_visible(path)?;
+        if !stays_inside(path) || path.contains(['*', '?']) {
+            return Err(Refusal::ConditionPath(path.clone()));
+        }
     }
+    for host in hosts.iter().flatten() {
+        short_and_visible(host)?;
+        let read = host.parse::<HostPattern>();
+        read.map_err(|error| refused(host, &error.to_string()))?;
+    }
+    for command in commands.iter().flatten() {
+        short_and_visible(command)?;
+        if command.trim().is_empty() {
+            return Err(refused(command, "a command has at least one word"));
+        }
+    }
+    let money = budget.map(Money::as_micros).unwrap_or_default();
+    let millis = time.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    match [money, millis].into_iter().find(|number| *number > NUMBER_LIMIT) {
+        None => Ok(()),
+        Some(number) => Err(refused(&number.to_string(), "it is more than a receipt can tell")),
+    }
+}
+
+/// One line that shows all that it says.
+fn short_and_visible(text: &str) -> Result<(), Refusal> {
+    unreceivable(text).map_or(Ok(()), |why| Err(refused(text, &why)))
+}
+
+/// Why a receipt cannot hold `text` as one line, if it cannot.
+fn unreceivable(text: &str) -> Option<String> {
+    if text.len() > LINE_LIMIT {
+        return Some(format!("it has {} bytes, and a receipt holds {LINE_LIMIT}", text.len()));
+    }
+    let hidden = text.chars().find(|it| !is_visible(*it) || matches!(it, '\n' | '\t'))?;
+    Some(format!("it has the character U+{:04X}, which nobody sees", u32::from(hidden)))
+}
+
+/// Why a finding was dismissed, as the receipt will say it.
+fn reason(text: String) -> Result<String, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::EmptyText);
+    }
+    unreceivable(&text).map_or(Ok(text), |why| Err(Refusal::Reason { why }))
+}
+
+/// Shown so that what nobody sees is seen, and not all of what is long.
+fn refused(text: &str, why: &str) -> Refusal {
+    const SHOWN: usize = 100;
+    let mut shown = String::new();
+    for letter in text.chars().take(SHOWN) {
+        if is_visible(letter) && !matches!(letter, '\n' | '\t') {
+            shown.push(letter);
+        } else {
+            shown.extend(letter.escape_unicode());
+        }
+    }
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    // Whoever else speaks of it may not have shown it so.
+    let why = why.chars().filter(|it| is_visible(*it)).take(4 * SHOWN).collect();
+    Refusal::Condition { text: shown, why }
 }
 
 fn readable(text: String) -> Result<String, Refusal> {

@@ -1,11 +1,14 @@
 //! What someone wants to happen to a task. May be refused.
 
+use std::collections::BTreeSet;
+
 use crate::{
     approval::Conditions,
     code::{CommitId, PullRequestNumber},
     cost::Cost,
     digest::Digest,
     failure::Failure,
+    finding::FindingId,
     id::{QuestionId, SandboxId},
     money::Money,
     people::Person,
@@ -14,6 +17,8 @@ use crate::{
     progress::Footprint,
     question::Question,
 };
+
+use super::Remark;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -55,6 +60,11 @@ pub enum Ask {
     RaiseBudget {
         to: Money,
     },
+    /// What the reviewer found is no fault, or one that may stay. It never counts again.
+    Dismiss {
+        finding: FindingId,
+        why: Option<String>,
+    },
 }
 
 /// What our own steps report. Nothing here passes the gate.
@@ -64,6 +74,8 @@ pub enum Report {
     Admitted,
     Prepared {
         sandbox: SandboxId,
+        /// What is checked out in it.
+        commit: CommitId,
     },
     Asked {
         question: Question,
@@ -78,9 +90,11 @@ pub enum Report {
         session: Option<String>,
     },
     Implemented {
+        base: CommitId,
         commit: CommitId,
         /// Of the difference to the base: the same change has the same hash.
         difference: Digest,
+        record: Digest,
         session: Option<String>,
     },
     ChecksPassed {
@@ -95,15 +109,20 @@ pub enum Report {
     },
     ReviewFoundFaults {
         evidence: Digest,
+        /// All that was found, also what was dismissed before.
+        findings: BTreeSet<FindingId>,
     },
     Delivered {
         number: PullRequestNumber,
+        receipt: Digest,
     },
     /// A check of the forge failed on the pull request's head.
     CheckFailedOnHead {
         head: CommitId,
         check: String,
     },
+    /// Others said something on the pull request.
+    Remarked(Vec<Remark>),
     Merged,
     PullRequestClosed,
     /// A person pushed to the branch: the automation ends (PL10).
@@ -123,6 +142,8 @@ pub enum ForgeNews {
         head: CommitId,
         check: String,
     },
+    /// Others commented or reviewed.
+    Remarked(Vec<Remark>),
     Merged,
     Closed,
     /// A person pushed to the branch.
@@ -133,6 +154,7 @@ impl From<ForgeNews> for Report {
     fn from(news: ForgeNews) -> Self {
         match news {
             ForgeNews::CheckFailed { head, check } => Self::CheckFailedOnHead { head, check },
+            ForgeNews::Remarked(remarks) => Self::Remarked(remarks),
             ForgeNews::Merged => Self::Merged,
             ForgeNews::Closed => Self::PullRequestClosed,
             ForgeNews::TakenOver => Self::TakenOver,
@@ -162,6 +184,7 @@ impl Ask {
             Self::Retry { .. } => "be retried",
             Self::Amend { .. } => "be amended",
             Self::RaiseBudget { .. } => "get a larger budget",
+            Self::Dismiss { .. } => "have a finding dismissed",
         }
     }
 }
@@ -181,6 +204,7 @@ impl Report {
             Self::ReviewFoundFaults { .. } => "fail its review",
             Self::Delivered { .. } => "open a pull request",
             Self::CheckFailedOnHead { .. } => "be woken by a check",
+            Self::Remarked(_) => "be woken by a remark",
             Self::Merged => "be merged",
             Self::PullRequestClosed => "have its pull request closed",
             Self::TakenOver => "be taken over",

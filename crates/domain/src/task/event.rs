@@ -1,11 +1,14 @@
 //! What has happened to a task. Stored as it is, never changed, never refused.
 
+use std::collections::BTreeSet;
+
 use crate::{
     approval::Conditions,
     code::{CommitId, PullRequestNumber},
     cost::Cost,
     digest::Digest,
     failure::Failure,
+    finding::FindingId,
     id::{PersonId, QuestionId, SandboxId},
     limits::Limits,
     money::Money,
@@ -16,34 +19,124 @@ use crate::{
     request::Request,
 };
 
+use super::Remark;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a history has one request, and it is read as a whole"
+)]
 pub enum Event {
-    Requested { request: Request, limits: Limits },
+    Requested {
+        request: Request,
+        limits: Limits,
+    },
     Admitted,
-    Prepared { sandbox: SandboxId },
-    QuestionAsked { question: Question, session: Option<String> },
-    Answered { question: QuestionId, by: PersonId, text: String },
-    Researched { notes: Digest, session: Option<String> },
-    PlanSubmitted { plan: Plan, session: Option<String> },
-    Approved { plan: PlanHash, by: PersonId, conditions: Conditions },
-    Rejected { plan: PlanHash, by: PersonId, comment: String },
-    Implemented { commit: CommitId, difference: Digest, session: Option<String> },
-    ChecksPassed { evidence: Digest },
-    ChecksFailed { footprint: Footprint, evidence: Digest, verdict: Verdict },
-    ReviewPassed { evidence: Digest },
-    ReviewFoundFaults { evidence: Digest, verdict: Verdict },
-    PullRequestOpened { number: PullRequestNumber },
-    Woken { cause: WakeCause },
-    Messaged { by: PersonId, text: String },
-    Amended { by: PersonId, conditions: Conditions },
-    BudgetRaised { by: PersonId, to: Money },
-    Charged { phase: Phase, cost: Cost, verdict: Verdict },
-    Paused { why: PauseReason },
-    Resumed { by: PersonId },
-    Retried { by: PersonId, from: Phase },
-    Done { because: DoneBecause },
-    Failed { failure: Failure },
-    Cancelled { by: PersonId },
+    Prepared {
+        sandbox: SandboxId,
+        commit: CommitId,
+    },
+    QuestionAsked {
+        question: Question,
+        session: Option<String>,
+    },
+    Answered {
+        question: QuestionId,
+        by: PersonId,
+        text: String,
+    },
+    Researched {
+        notes: Digest,
+        session: Option<String>,
+    },
+    PlanSubmitted {
+        plan: Plan,
+        session: Option<String>,
+    },
+    Approved {
+        plan: PlanHash,
+        by: PersonId,
+        conditions: Conditions,
+    },
+    Rejected {
+        plan: PlanHash,
+        by: PersonId,
+        comment: String,
+    },
+    Implemented {
+        /// What the task began from. The change is the difference to it.
+        base: CommitId,
+        commit: CommitId,
+        difference: Digest,
+        /// What was changed, and what a person should look at twice.
+        record: Digest,
+        session: Option<String>,
+    },
+    ChecksPassed {
+        evidence: Digest,
+    },
+    ChecksFailed {
+        footprint: Footprint,
+        evidence: Digest,
+        verdict: Verdict,
+    },
+    ReviewPassed {
+        evidence: Digest,
+    },
+    ReviewFoundFaults {
+        evidence: Digest,
+        /// Empty in histories that were written before findings had names.
+        findings: BTreeSet<FindingId>,
+        verdict: Verdict,
+    },
+    FindingDismissed {
+        finding: FindingId,
+        by: PersonId,
+        why: Option<String>,
+    },
+    PullRequestOpened {
+        number: PullRequestNumber,
+        receipt: Digest,
+    },
+    Woken {
+        cause: WakeCause,
+    },
+    Messaged {
+        by: PersonId,
+        text: String,
+    },
+    Amended {
+        by: PersonId,
+        conditions: Conditions,
+    },
+    BudgetRaised {
+        by: PersonId,
+        to: Money,
+    },
+    Charged {
+        phase: Phase,
+        cost: Cost,
+        verdict: Verdict,
+    },
+    Paused {
+        why: PauseReason,
+    },
+    Resumed {
+        by: PersonId,
+    },
+    Retried {
+        by: PersonId,
+        from: Phase,
+    },
+    Done {
+        because: DoneBecause,
+    },
+    Failed {
+        failure: Failure,
+    },
+    Cancelled {
+        by: PersonId,
+    },
 }
 
 /// What a bad piece of news means. Decided once and kept with the event, so that a limit which changes
@@ -64,8 +157,15 @@ pub enum PauseReason {
 /// What woke a task whose pull request was open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WakeCause {
-    Comment { by: PersonId, text: String },
-    FailedCheck { check: String },
+    Comment {
+        by: PersonId,
+        text: String,
+    },
+    FailedCheck {
+        check: String,
+    },
+    /// What others said on the pull request since it was last looked at.
+    Remarks(Vec<Remark>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,6 +193,7 @@ impl Event {
             Self::ChecksFailed { .. } => "checks_failed",
             Self::ReviewPassed { .. } => "review_passed",
             Self::ReviewFoundFaults { .. } => "review_found_faults",
+            Self::FindingDismissed { .. } => "finding_dismissed",
             Self::PullRequestOpened { .. } => "pull_request_opened",
             Self::Woken { .. } => "woken",
             Self::Messaged { .. } => "messaged",
@@ -112,6 +213,8 @@ impl Event {
     pub const fn blob(&self) -> Option<Digest> {
         match self {
             Self::Researched { notes: blob, .. }
+            | Self::Implemented { record: blob, .. }
+            | Self::PullRequestOpened { receipt: blob, .. }
             | Self::ChecksPassed { evidence: blob }
             | Self::ChecksFailed { evidence: blob, .. }
             | Self::ReviewPassed { evidence: blob }
@@ -124,8 +227,7 @@ impl Event {
             | Self::PlanSubmitted { .. }
             | Self::Approved { .. }
             | Self::Rejected { .. }
-            | Self::Implemented { .. }
-            | Self::PullRequestOpened { .. }
+            | Self::FindingDismissed { .. }
             | Self::Woken { .. }
             | Self::Messaged { .. }
             | Self::Amended { .. }
@@ -147,6 +249,7 @@ impl Event {
             Self::Answered { by, .. }
             | Self::Approved { by, .. }
             | Self::Rejected { by, .. }
+            | Self::FindingDismissed { by, .. }
             | Self::Messaged { by, .. }
             | Self::Amended { by, .. }
             | Self::BudgetRaised { by, .. }
@@ -166,7 +269,7 @@ impl Event {
             | Self::ReviewPassed { .. }
             | Self::ReviewFoundFaults { .. }
             | Self::PullRequestOpened { .. }
-            | Self::Woken { cause: WakeCause::FailedCheck { .. } }
+            | Self::Woken { cause: WakeCause::FailedCheck { .. } | WakeCause::Remarks(_) }
             | Self::Charged { .. }
             | Self::Paused { why: PauseReason::Failure(_) }
             | Self::Done { .. }

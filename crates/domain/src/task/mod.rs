@@ -40,8 +40,10 @@ mod command;
 mod due;
 mod event;
 mod refusal;
+mod remark;
 mod report;
 mod stage;
+mod stopped;
 
 #[cfg(test)]
 mod tests;
@@ -50,11 +52,15 @@ pub use command::{Ask, Command, ForgeNews, Report, TimeUp};
 pub use due::{Due, Lane, Span, Step, due};
 pub use event::{DoneBecause, Event, PauseReason, Verdict, WakeCause};
 pub use refusal::Refusal;
+pub use remark::{Heard, Remark, RemarkKind};
 pub use stage::{Mandate, Resting, Stage, Standing, Work};
+
+use std::collections::BTreeSet;
 
 use crate::{
     code::{CommitId, PullRequestNumber},
     cost::Cost,
+    finding::FindingId,
     id::{PersonId, SandboxId},
     limits::Limits,
     money::Money,
@@ -77,13 +83,23 @@ pub struct Task {
     pub pull_request: Option<PullRequestNumber>,
     /// How often the newest head has woken the task.
     pub follow_ups: Option<FollowUps>,
+    /// What on its pull request has woken it. Never less.
+    pub heard: BTreeSet<Heard>,
+    /// All that its reviews have found.
+    pub found: BTreeSet<FindingId>,
+    /// What of it a person dismissed. Never less.
+    pub dismissed: BTreeSet<FindingId>,
+    /// The change that its last review sent back, until there is another.
+    pub held_back: Option<HeldBack>,
 }
 
 /// A sandbox, and what it was made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     pub sandbox: SandboxId,
     pub purpose: Purpose,
+    /// What was checked out in it when it was made.
+    pub commit: CommitId,
 }
 
 /// What a sandbox is for. It never changes: a research sandbox does not become an implementing one.
@@ -101,6 +117,22 @@ pub struct FollowUps {
     pub count: u8,
 }
 
+/// A change that a review sent back. Its agent may be mending it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldBack {
+    pub commit: CommitId,
+    pub findings: BTreeSet<FindingId>,
+    pub words: Words,
+}
+
+/// Whether a person wants more of the agent than to mend what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// They said something, and it was not at work since.
+    Waiting,
+    Heard,
+}
+
 impl Task {
     /// A task as its first event leaves it.
     pub fn begin(request: &Request, limits: &Limits) -> Self {
@@ -113,6 +145,10 @@ impl Task {
             session: None,
             pull_request: None,
             follow_ups: None,
+            heard: BTreeSet::new(),
+            found: BTreeSet::new(),
+            dismissed: BTreeSet::new(),
+            held_back: None,
         }
     }
 
@@ -129,6 +165,17 @@ impl Task {
     pub fn budget(&self) -> Money {
         let condition = self.stage.mandate().and_then(|it| it.approval().conditions.budget);
         condition.map_or(self.limits.budget, |budget| budget.min(self.limits.budget))
+    }
+
+    /// Whether there are findings, and a person has dismissed each of them.
+    pub fn has_dismissed(&self, findings: &BTreeSet<FindingId>) -> bool {
+        !findings.is_empty() && findings.is_subset(&self.dismissed)
+    }
+
+    /// Whether a change was sent back, and nothing is left to mend in it: it is delivered when the task goes on.
+    pub fn is_cleared(&self) -> bool {
+        let clears = |it: &HeldBack| it.words == Words::Heard && self.has_dismissed(&it.findings);
+        self.held_back.as_ref().is_some_and(clears)
     }
 
     /// What `person` has to do with this task.

@@ -3,8 +3,10 @@
 use crate::failure::{Ending, Failure, FailureKind};
 
 use super::{
-    DoneBecause, Event, PauseReason, Refusal, Report, Stage, Task, TimeUp, Verdict, WakeCause,
-    Work, after::is_over_budget, ask::wake,
+    DoneBecause, Event, Heard, PauseReason, Refusal, Remark, Report, Stage, Task, TimeUp, Verdict,
+    WakeCause, Work,
+    after::is_over_budget,
+    ask::{wake, within_budget},
 };
 
 #[expect(clippy::too_many_lines, reason = "one table of rules is read as a whole")]
@@ -12,7 +14,9 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
     match (&task.stage, report) {
         (Stage::Queued { .. } | Stage::Waking { .. }, Report::Admitted) => Ok(Event::Admitted),
 
-        (Stage::Preparing { .. }, Report::Prepared { sandbox }) => Ok(Event::Prepared { sandbox }),
+        (Stage::Preparing { .. }, Report::Prepared { sandbox, commit }) => {
+            Ok(Event::Prepared { sandbox, commit })
+        }
 
         (
             Stage::Working(Work::Research | Work::Plan | Work::Implement(_)),
@@ -30,8 +34,8 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
 
         (
             Stage::Working(Work::Implement(_)),
-            Report::Implemented { commit, difference, session },
-        ) => Ok(Event::Implemented { commit, difference, session }),
+            Report::Implemented { base, commit, difference, record, session },
+        ) => Ok(Event::Implemented { base, commit, difference, record, session }),
 
         (Stage::Working(Work::Verify { .. }), Report::ChecksPassed { evidence }) => {
             Ok(Event::ChecksPassed { evidence })
@@ -64,19 +68,23 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
         }
         (
             Stage::Working(work @ Work::Review { mandate, .. }),
-            Report::ReviewFoundFaults { evidence },
+            Report::ReviewFoundFaults { evidence, findings },
         ) => {
             let limit = task.limits.review_rounds;
+            // What a person dismissed stays dismissed, however often it is found again (RV1).
+            if task.has_dismissed(&findings) {
+                return Ok(Event::ReviewPassed { evidence });
+            }
             let verdict = if mandate.review_round() >= limit {
                 stop(work, FailureKind::ReviewLoop, format!("faults remain after {limit} rounds"))
             } else {
                 Verdict::GoesOn
             };
-            Ok(Event::ReviewFoundFaults { evidence, verdict })
+            Ok(Event::ReviewFoundFaults { evidence, findings, verdict })
         }
 
-        (Stage::Working(Work::Deliver { .. }), Report::Delivered { number }) => {
-            Ok(Event::PullRequestOpened { number })
+        (Stage::Working(Work::Deliver { .. }), Report::Delivered { number, receipt }) => {
+            Ok(Event::PullRequestOpened { number, receipt })
         }
 
         (
@@ -86,7 +94,19 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
             if head != *newest {
                 return Err(Refusal::StaleHead);
             }
+            if task.heard.contains(&Heard::Check { head, check: check.clone() }) {
+                return Err(Refusal::HeardAlready);
+            }
             wake(task, WakeCause::FailedCheck { check })
+        }
+        (Stage::PullRequestOpen { .. }, Report::Remarked(remarks)) => {
+            let is_new = |remark: &Remark| !task.heard.contains(&remark.heard());
+            let fresh: Vec<Remark> = remarks.into_iter().filter(is_new).collect();
+            if fresh.is_empty() {
+                return Err(Refusal::HeardAlready);
+            }
+            within_budget(task)?;
+            wake(task, WakeCause::Remarks(fresh))
         }
         // A person decided about the pull request. A follow-up may be under way; they win.
         (_, report @ (Report::TakenOver | Report::Merged | Report::PullRequestClosed))
@@ -174,6 +194,7 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
             | Report::ReviewFoundFaults { .. }
             | Report::Delivered { .. }
             | Report::CheckFailedOnHead { .. }
+            | Report::Remarked(_)
             | Report::Merged
             | Report::PullRequestClosed
             | Report::TakenOver

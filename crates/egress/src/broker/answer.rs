@@ -80,10 +80,11 @@ impl Broker {
         self.record(Some(member), What::Exchange(Box::new(exchange)));
     }
 
-    fn take_back(&self, member: &Member, exchange: Exchange) {
+    pub(super) fn take_back(&self, member: &Member, exchange: Exchange) {
         let open = lock(&member.open).remove(&exchange);
         if let Some(reservation) = open.and_then(|open| open.reservation) {
             lock(&self.purses).release(reservation);
+            self.forget_asking(member, exchange);
         }
     }
 
@@ -194,6 +195,8 @@ impl Broker {
         let mut given = Given::default();
         let whom = whom(member, ruling);
         if let Some(call) = permit.model() {
+            let may_ask = self.settings.credentials.may_ask(whom).await;
+            may_ask.map_err(|error| Box::new(no_credential(about, &error)))?;
             given.strip = call.provider.strip().to_vec();
             if let Some(name) = &call.route.secret {
                 let value = self.settings.credentials.key(name, whom).await;
@@ -304,8 +307,11 @@ impl Broker {
         let begun = lock(&member.traffic).begin(&self.standing().allowances, rule);
         match begun {
             Ok(room) => {
-                let is_metered = reservation.is_some();
-                let open = Open { rule: rule.to_owned(), is_metered, reservation };
+                if let Some(reservation) = &reservation {
+                    self.keep_asking(member, exchange, reservation);
+                }
+                let (is_metered, since) = (reservation.is_some(), self.now());
+                let open = Open { rule: rule.to_owned(), is_metered, since, reservation };
                 let before = lock(&member.open).insert(exchange, open);
                 // A gateway numbers each exchange once; one that does not is not paid for by others.
                 if let Some(reservation) = before.and_then(|open| open.reservation) {

@@ -57,6 +57,9 @@ pub trait Credentials: Send + Sync + 'static {
         whom: For<'a>,
     ) -> BoxFuture<'a, Result<SecretValue, SecretError>>;
 
+    /// Whether a model may be asked at all, also one that has no key: what is spent for a task has to be granted.
+    fn may_ask<'a>(&'a self, whom: For<'a>) -> BoxFuture<'a, Result<(), SecretError>>;
+
     /// The sandbox rests or is gone: nothing is handed out for it until it joins again.
     fn left(&self, sandbox: SandboxId) -> BoxFuture<'_, ()>;
 
@@ -94,6 +97,10 @@ impl Credentials for NoCredentials {
         _whom: For<'a>,
     ) -> BoxFuture<'a, Result<SecretValue, SecretError>> {
         Box::pin(async { Err(SecretError::Unknown(name.clone())) })
+    }
+
+    fn may_ask<'a>(&'a self, _whom: For<'a>) -> BoxFuture<'a, Result<(), SecretError>> {
+        Box::pin(async { Ok(()) })
     }
 
     fn left(&self, _sandbox: SandboxId) -> BoxFuture<'_, ()> {

@@ -13,11 +13,12 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use contracts::{
-    egress::{Internal, Network, Push},
+    egress::{Internal, Network, Push, Spending},
     sandbox::Owner,
 };
 use domain::{
     id::SandboxId,
+    money::Money,
     policy::{
         Access, Egress, EgressPhase, HostPattern, LayerKind, Method, PathPattern, Rule, Rules,
     },
@@ -63,6 +64,10 @@ struct Shape {
     pushes: Vec<PushShape>,
     secrets: Vec<String>,
     internal: BTreeMap<String, InternalShape>,
+    #[serde(default)]
+    spending: SpendingShape,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    variables: BTreeMap<String, String>,
     certificate: String,
     /// Sealed, base64.
     key: String,
@@ -98,6 +103,14 @@ struct PushShape {
     host: String,
     repository: String,
     branch: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpendingShape {
+    person: Option<String>,
+    repository: Option<String>,
+    limit_micros: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -191,6 +204,25 @@ pub(super) fn write_whole(path: &std::path::Path, bytes: &[u8]) -> io::Result<()
     std::fs::rename(&draft, path)
 }
 
+impl SpendingShape {
+    fn new(spending: &Spending) -> Self {
+        let Spending { person, repository, limit } = spending;
+        Self {
+            person: person.clone(),
+            repository: repository.as_ref().map(ToString::to_string),
+            limit_micros: limit.map(Money::as_micros),
+        }
+    }
+
+    fn spending(self) -> Result<Spending, String> {
+        Ok(Spending {
+            person: self.person,
+            repository: self.repository.map(|name| name.parse().map_err(text)).transpose()?,
+            limit: self.limit_micros.map(Money::from_micros),
+        })
+    }
+}
+
 impl Shape {
     fn new(remembered: &Remembered, key: String) -> Self {
         let Remembered { network, authority, generation } = remembered;
@@ -218,6 +250,8 @@ impl Shape {
                 .iter()
                 .map(|(name, internal)| (name.clone(), InternalShape::new(internal)))
                 .collect(),
+            spending: SpendingShape::new(&network.spending),
+            variables: network.variables.clone(),
             certificate: authority.certificate.clone(),
             key,
             generation: *generation,
@@ -258,6 +292,8 @@ impl Shape {
                 .map(|it| it.parse().map_err(text))
                 .collect::<Result<_, _>>()?,
             internal: self.internal.into_iter().map(internal).collect::<Result<_, String>>()?,
+            spending: self.spending.spending()?,
+            variables: self.variables,
         };
         let authority = Authority { certificate: self.certificate, key };
         Ok(Remembered { network, authority, generation: self.generation })

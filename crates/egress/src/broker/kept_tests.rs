@@ -38,6 +38,12 @@ fn remembered() -> Remembered {
     let organisation =
         rules(LayerKind::Organisation, &["github", "*.example.com"], &["bad.example.com"]);
     let mut network = Network::closed(Owner::Task(domain::id::TaskId::from_u128(9)));
+    network.spending = Spending {
+        person: Some("ada".to_owned()),
+        repository: Some("acme/web".parse().unwrap()),
+        limit: Some(Money::from_dollars(3)),
+    };
+    network.variables = BTreeMap::from([("LOG_LEVEL".to_owned(), "info".to_owned())]);
     network.phase = EgressPhase::Research;
     network.egress = organisation.narrow(&rules(LayerKind::Approval, &["github"], &[]));
     network.pushes.push(Push {

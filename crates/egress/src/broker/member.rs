@@ -9,12 +9,12 @@ use std::{
 };
 
 use contracts::{agent::Exchanges, egress::Network, sandbox::Owner};
-use domain::id::SandboxId;
+use domain::{id::SandboxId, money::Money, time::Timestamp};
 
 use super::{cause::Looks, learn::Seen, ruling::Ruling, standing::Payers, traffic::Traffic};
 use crate::{
     ask::{Authority, Exchange},
-    model::budget::{Account, Reservation},
+    model::budget::Reservation,
 };
 
 #[derive(Debug)]
@@ -29,8 +29,6 @@ pub(super) struct Member {
     ruling: RwLock<Arc<Ruling>>,
     pub(super) traffic: Mutex<Traffic>,
     pub(super) seen: Mutex<Seen>,
-    /// `None`: those that hold for every sandbox.
-    pub(super) accounts: Mutex<Option<Vec<Account>>>,
     pub(super) looks: Mutex<Looks>,
     /// Which command wanted what was refused, until that is written down. `None`: it was looked for.
     pub(super) causes: Mutex<HashMap<Exchange, Option<String>>>,
@@ -45,6 +43,7 @@ pub(super) struct Open {
     pub(super) rule: String,
     /// Whether a model was asked. Also true while that is being settled.
     pub(super) is_metered: bool,
+    pub(super) since: Timestamp,
     pub(super) reservation: Option<Reservation>,
 }
 
@@ -64,7 +63,6 @@ impl Member {
             ruling: RwLock::new(Arc::new(ruling)),
             traffic: Mutex::default(),
             seen: Mutex::default(),
-            accounts: Mutex::default(),
             looks: Mutex::default(),
             causes: Mutex::default(),
             open: Mutex::default(),
@@ -97,13 +95,22 @@ impl Member {
         *self.ruling.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ruling);
     }
 
+    /// Changes what its owner may spend, and gives what holds then.
+    pub(super) fn allow(&self, limit: Money) -> Network {
+        let mut given = lock(&self.given);
+        given.spending.limit = Some(limit);
+        given.clone()
+    }
+
     pub(super) fn payers(&self) -> Payers {
+        let Network { agent, spending, .. } = self.given();
         let (task, person) = match &self.owner {
-            Owner::Task(task) => (task.to_string(), None),
+            Owner::Task(task) => (task.to_string(), spending.person),
             Owner::Person(name) => (self.sandbox.to_string(), Some(name.clone())),
         };
-        let agent = lock(&self.given).agent.as_ref().map(|agent| agent.as_str().to_owned());
-        Payers { task, agent, person }
+        let agent = agent.map(|agent| agent.as_str().to_owned());
+        let repository = spending.repository.map(|name| name.to_string());
+        Payers { task, agent, person, repository }
     }
 }
 

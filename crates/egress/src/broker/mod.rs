@@ -19,6 +19,7 @@
 //! | [`cause`] | which command wanted it |
 //! | [`traffic`] | requests and bytes |
 //! | `tally` | what models were asked, for whoever judges an agent's run |
+//! | `unsettled` | what models are being asked, for whoever comes after a server that was killed |
 //! | [`ledger`] | the log |
 //! | [`kept`] | what a restarted server knows again |
 //!
@@ -41,6 +42,7 @@ mod serve;
 pub mod standing;
 mod tally;
 pub mod traffic;
+mod unsettled;
 
 use std::{
     collections::HashMap,
@@ -49,8 +51,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use contracts::egress::Network;
-use domain::{id::SandboxId, money::Money, policy::Bundle, time::Timestamp};
+use contracts::{egress::Network, sandbox::Owner};
+use domain::{
+    id::{SandboxId, TaskId},
+    money::Money,
+    policy::Bundle,
+    time::Timestamp,
+};
 
 use tokio::sync::{Semaphore, watch};
 
@@ -135,7 +142,7 @@ impl Broker {
     pub fn open(settings: Settings) -> Result<Self, BrokerError> {
         let kept = Kept::open(settings.directory.clone()).map_err(BrokerError::Directory)?;
         let purses = read_spent(&settings.directory)?;
-        Ok(Self {
+        let broker = Self {
             standing: Mutex::new(Arc::new(settings.standing.clone())),
             kept,
             members: Mutex::default(),
@@ -146,7 +153,9 @@ impl Broker {
             large: Semaphore::new(1),
             serving: watch::Sender::new(false),
             settings,
-        })
+        };
+        broker.settle_what_is_left().map_err(BrokerError::Directory)?;
+        Ok(broker)
     }
 
     /// Comes back when a gateway serves. Until then nobody can join.
@@ -260,9 +269,15 @@ impl Broker {
         self.kept.undisturbed(work)
     }
 
-    /// The limits that a sandbox's requests count against from now on, instead of those that hold for every sandbox.
-    pub fn budget(&self, sandbox: SandboxId, accounts: Vec<Account>) -> Result<(), BrokerError> {
-        *lock(&self.joined(sandbox)?.accounts) = Some(accounts);
+    /// What a task may spend in all is `limit` from now on, for each of its sandboxes that is there. One that is opened later says it
+    /// itself.
+    pub fn allow(&self, task: TaskId, limit: Money) -> Result<(), BrokerError> {
+        let of_the_task = |member: &&Arc<Member>| member.owner == Owner::Task(task);
+        let members: Vec<_> = lock(&self.members).values().filter(of_the_task).cloned().collect();
+        for member in members {
+            let network = member.allow(limit);
+            self.remember(&member, &network, member.ruling().generation)?;
+        }
         Ok(())
     }
 
@@ -297,8 +312,7 @@ impl Broker {
     }
 
     fn accounts(&self, member: &Member) -> Vec<Account> {
-        let own = lock(&member.accounts).clone();
-        own.unwrap_or_else(|| self.standing().money.accounts(&member.payers()))
+        self.standing().money.accounts(&member.payers(), member.given().spending.limit)
     }
 
     /// Whether the command behind it is still to be looked for: the gateway refused it by itself, so nobody was asked before.
@@ -349,24 +363,12 @@ impl Broker {
             cost
         });
         self.count(&member, report, cost);
+        if cost.is_some() {
+            self.forget_asking(&member, exchange);
+        }
         let record = ExchangeRecord::new(report, cost, cause);
         self.record(Some(&member), What::Exchange(Box::new(record)));
         lock(&member.open).remove(&exchange);
-    }
-
-    /// Nobody will tell how these went: they cost what was set aside.
-    fn abandon(&self, member: &Member) {
-        let open: Vec<member::Open> = lock(&member.open).drain().map(|(_, open)| open).collect();
-        lock(&member.causes).clear();
-        let mut purses = lock(&self.purses);
-        let mut is_changed = false;
-        for reservation in open.into_iter().filter_map(|open| open.reservation) {
-            purses.settle(reservation, None, u64::MAX);
-            is_changed = true;
-        }
-        if is_changed {
-            keep_spent(&self.settings.directory, &purses.kept());
-        }
     }
 
     fn record(&self, member: Option<&Member>, what: What) {

@@ -95,8 +95,11 @@ async fn budgets_of_agents_and_people_hold_beside_the_tasks_and_a_raised_one_hol
             (BudgetScope::Organisation, BudgetPeriod::Month, dollars(500)),
             (BudgetScope::Repository, BudgetPeriod::Day, dollars(1)),
         ];
-        let money =
-            SpendingLimits { task: Some(dollars(10)), periods: periods.into_iter().collect() };
+        let money = SpendingLimits {
+            task: Some(dollars(10)),
+            ceiling: Some(dollars(20)),
+            periods: periods.into_iter().collect(),
+        };
         Standing { money, ..world.broker.standing().as_ref().clone() }
     };
     world.broker.reload(limits(2)).await;
@@ -129,4 +132,55 @@ async fn budgets_of_agents_and_people_hold_beside_the_tasks_and_a_raised_one_hol
     );
     world.broker.reload(limits(3)).await;
     granted(world.request(3, line, Some(MESSAGE)).await);
+}
+
+#[tokio::test]
+async fn a_task_is_paid_by_its_person_and_repository_and_may_spend_more_at_once_within_the_ceiling()
+{
+    use domain::policy::{BudgetPeriod, BudgetScope};
+    let (world, task) = (World::new().await, TaskId::from_u128(5));
+    let dollars = Money::from_dollars;
+    let periods = [
+        (BudgetScope::Person, BudgetPeriod::Day, dollars(30)),
+        (BudgetScope::Repository, BudgetPeriod::Week, dollars(40)),
+        (BudgetScope::Team, BudgetPeriod::Week, dollars(1)),
+    ];
+    let money = SpendingLimits {
+        task: Some(dollars(10)),
+        ceiling: Some(dollars(20)),
+        periods: periods.into_iter().collect(),
+    };
+    let standing = Standing { money, ..Standing::clone(&world.broker.standing()) };
+    world.broker.reload(standing).await;
+    let spending = Spending {
+        person: Some("ada".to_owned()),
+        repository: Some("acme/web".parse().unwrap()),
+        limit: Some(dollars(2)),
+    };
+    let network = Network { spending, ..Network::closed(Owner::Task(task)) };
+    let of_a_task = SandboxId::from_u128(8);
+    world.broker.join(of_a_task, Some(&network), Vec::new()).await.unwrap();
+    let accounts = |broker: &Broker| -> Vec<String> {
+        let member = broker.member(of_a_task).unwrap();
+        let accounts = broker.accounts(&member).into_iter();
+        accounts.map(|it| format!("{} {} {}", it.scope.as_str(), it.whose, it.limit)).collect()
+    };
+    let with = |limit: &str| {
+        vec![
+            format!("task {task} {limit}"),
+            "person ada $30.00".to_owned(),
+            "repository acme/web $40.00".to_owned(),
+        ]
+    };
+    assert_eq!(accounts(&world.broker), with("$2.00"), "less than a task usually may");
+    world.broker.allow(task, dollars(15)).unwrap();
+    assert_eq!(accounts(&world.broker), with("$15.00"), "more than a task usually may");
+    world.broker.allow(task, dollars(90)).unwrap();
+    assert_eq!(accounts(&world.broker), with("$20.00"), "never more than the ceiling");
+    world.broker.allow(TaskId::from_u128(6), dollars(1)).unwrap();
+    assert_eq!(accounts(&world.broker), with("$20.00"), "another task's");
+
+    world.broker.leave(of_a_task).await.unwrap();
+    world.broker.join(of_a_task, None, Vec::new()).await.unwrap();
+    assert_eq!(accounts(&world.broker), with("$20.00"), "what was said last is kept");
 }

@@ -96,6 +96,9 @@ impl Broker {
             .map_err(|error| invalid(&error))?;
         let variables = placeholders.into_iter().map(|(name, value)| (name.to_string(), value));
         inside.variables.extend(variables);
+        for (name, value) in &network.variables {
+            inside.variables.entry(name.clone()).or_insert_with(|| value.clone());
+        }
 
         let standing = self.standing();
         let ruling = standing.ruling(&network, generation);
@@ -109,7 +112,6 @@ impl Broker {
         // One that has left has nothing open.
         let is_renewed = former.as_ref().is_some_and(|former| former.leave());
         if let Some(former) = former {
-            *lock(&member.accounts) = std::mem::take(&mut *lock(&former.accounts));
             *lock(&member.traffic) = std::mem::take(&mut *lock(&former.traffic));
             *lock(&member.seen) = std::mem::take(&mut *lock(&former.seen));
             *lock(&member.looks) = std::mem::take(&mut *lock(&former.looks));

@@ -40,8 +40,10 @@ pub struct Above {
 /// How much may be spent on models.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpendingLimits {
-    /// For one task, as long as it lives. A person's sandbox counts as one.
+    /// For one task, as long as it lives, where it says nothing else. A person's sandbox counts as one.
     pub task: Option<Money>,
+    /// For one task, whatever it says.
+    pub ceiling: Option<Money>,
     pub periods: Budgets,
 }
 
@@ -60,9 +62,9 @@ impl Standing {
 }
 
 impl SpendingLimits {
-    /// The accounts of one run. A scope that the run does not name has none.
-    pub(super) fn accounts(&self, whose: &Payers) -> Vec<Account> {
-        let task = self.task.map(|limit| Account {
+    /// The accounts of one run that may spend `own`, if it says so. A scope that the run does not name has none.
+    pub(super) fn accounts(&self, whose: &Payers, own: Option<Money>) -> Vec<Account> {
+        let task = own.or(self.task).into_iter().chain(self.ceiling).min().map(|limit| Account {
             scope: BudgetScope::Task,
             whose: whose.task.clone(),
             period: None,
@@ -82,6 +84,7 @@ pub(super) struct Payers {
     pub(super) task: String,
     pub(super) agent: Option<String>,
     pub(super) person: Option<String>,
+    pub(super) repository: Option<String>,
 }
 
 impl Payers {
@@ -91,8 +94,9 @@ impl Payers {
             BudgetScope::Agent => self.agent.as_deref(),
             BudgetScope::Person => self.person.as_deref(),
             BudgetScope::Organisation => Some("all"),
-            // No run says yet of which team or repository it is.
-            BudgetScope::Team | BudgetScope::Repository => None,
+            BudgetScope::Repository => self.repository.as_deref(),
+            // No run says yet of which team it is.
+            BudgetScope::Team => None,
         }
     }
 }

@@ -38,7 +38,7 @@ struct Used {
 
 impl ModelMeter for Broker {
     fn used_by(&self, owner: &Owner) -> Cost {
-        let used = match self.read_used(owner) {
+        let used = match self.read_used(&file_of(owner)) {
             Ok(used) => used,
             Err(error) => {
                 tracing::error!(%error, %owner, "what was used cannot be read");
@@ -79,40 +79,48 @@ impl Broker {
         if spent == Cost::ZERO {
             return;
         }
-        if let Err(error) = self.add_used(&member.owner, spent) {
-            tracing::error!(%error, owner = %member.owner, "what was used cannot be kept");
+        self.add_used(&file_of(&member.owner), spent);
+    }
+
+    /// Adds to the sums in a file, whoever's they are.
+    pub(super) fn add_used(&self, file: &str, spent: Cost) {
+        if let Err(error) = self.try_add_used(file, spent) {
+            tracing::error!(%error, file, "what was used cannot be kept");
         }
     }
 
-    fn add_used(&self, owner: &Owner, spent: Cost) -> io::Result<()> {
+    fn try_add_used(&self, file: &str, spent: Cost) -> io::Result<()> {
         // Two exchanges of one owner may end at once.
         let _one_by_one = lock(&self.adding);
-        let before = self.read_used(owner)?;
+        let before = self.read_used(file)?;
         let after = Used {
             micros: before.micros.saturating_add(spent.money.as_micros()),
             input_tokens: before.input_tokens.saturating_add(spent.input_tokens),
             output_tokens: before.output_tokens.saturating_add(spent.output_tokens),
         };
-        let path = self.used_path(owner);
+        let path = self.used_path(file);
         if let Some(directory) = path.parent() {
             std::fs::create_dir_all(directory)?;
         }
         write_whole(&path, &serde_json::to_vec(&after).map_err(io::Error::other)?)
     }
 
-    fn read_used(&self, owner: &Owner) -> io::Result<Used> {
-        match std::fs::read(self.used_path(owner)) {
+    fn read_used(&self, file: &str) -> io::Result<Used> {
+        match std::fs::read(self.used_path(file)) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::other),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Used::default()),
             Err(error) => Err(error),
         }
     }
 
-    fn used_path(&self, owner: &Owner) -> PathBuf {
-        // A person's name may be anything.
-        let name = Digest::of(format!("{owner:?}").as_bytes());
-        self.settings.directory.join(DIRECTORY).join(format!("{name}.json"))
+    fn used_path(&self, file: &str) -> PathBuf {
+        self.settings.directory.join(DIRECTORY).join(file)
     }
+}
+
+/// The name of the file with an owner's sums. A person's own name may be anything.
+pub(super) fn file_of(owner: &Owner) -> String {
+    format!("{}.json", Digest::of(format!("{owner:?}").as_bytes()))
 }
 
 fn spent(cost: Option<Money>, usage: Option<&Usage>) -> Cost {

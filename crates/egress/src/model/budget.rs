@@ -64,6 +64,16 @@ pub struct Reservation {
     body_bytes: u64,
 }
 
+/// A [`Reservation`], for keeping: whoever comes after us settles it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetAside {
+    keys: Vec<Key>,
+    micros: u64,
+    price: Price,
+    body_bytes: u64,
+}
+
 /// A limit that has no room.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct OverBudget {
@@ -163,6 +173,17 @@ impl Purses {
         cost
     }
 
+    /// The same for one that an earlier server set aside, and that nobody will tell the end of.
+    pub fn settle_kept(&mut self, kept: SetAside, bytes_down: u64) -> Money {
+        let SetAside { keys, micros, price, body_bytes } = kept;
+        let amount = Money::from_micros(micros);
+        for key in &keys {
+            let purse = self.purses.entry(key.clone()).or_default();
+            purse.reserved = purse.reserved + amount;
+        }
+        self.settle(Reservation { keys, amount, price, body_bytes }, None, bytes_down)
+    }
+
     /// Nothing was sent.
     pub fn release(&mut self, reservation: Reservation) {
         for key in reservation.keys {
@@ -214,6 +235,17 @@ impl Purses {
 
     fn state(&self, key: &Key) -> (Money, Money) {
         self.purses.get(key).map_or((Money::ZERO, Money::ZERO), |it| (it.spent, it.reserved))
+    }
+}
+
+impl Reservation {
+    pub fn kept(&self) -> SetAside {
+        SetAside {
+            keys: self.keys.clone(),
+            micros: self.amount.as_micros(),
+            price: self.price,
+            body_bytes: self.body_bytes,
+        }
     }
 }
 

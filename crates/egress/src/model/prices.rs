@@ -5,12 +5,13 @@
 //! never a way around a budget. A provider of one's own costs nothing.
 
 use domain::{money::Money, policy::ModelProvider};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ask::Usage;
 
 /// Micro-dollars per million tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Price {
     pub input: u64,
     pub output: u64,

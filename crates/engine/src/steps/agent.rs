@@ -1,7 +1,5 @@
 //! Runs an agent through one phase, keeps what it tells, and passes people's words on to it while it runs.
 
-use std::time::Duration;
-
 use contracts::{
     agent::{AgentError, Agents as _, Answer, Mode, Outcome, Run, Words},
     sandbox::{WORKSPACE, directory_names},
@@ -10,6 +8,7 @@ use domain::{
     code::RepositoryName,
     failure::{Failure, FailureKind},
     id::{QuestionId, SandboxId},
+    phase::Phase,
     question::Question,
     request::Request,
     task::{Event, Report},
@@ -18,7 +17,7 @@ use domain::{
 use store::Heard;
 use tokio::sync::mpsc;
 
-use super::{Scene, Trouble, brief, stable_number};
+use super::{Scene, Trouble, allowance, brief, full, refused, stable_number, surroundings};
 use crate::{
     Hands,
     transcript::{Recorder, Recording, clean_answer},
@@ -37,10 +36,12 @@ pub(super) async fn run<H: Hands>(
     memory: Memory,
 ) -> Result<Outcome, Trouble> {
     let phase = scene.phase();
-    let limits = &scene.task.limits;
-    let condition = scene.task.stage.mandate().and_then(|it| it.approval().conditions.time);
-    let limit = limits.time.of(phase);
+    let limit = scene.task.limits.time.of(phase);
+    let left = allowance::left(scene).map_err(Trouble::Failed)?;
     let bill = scene.bill().await.map_err(Trouble::Busy)?;
+    let mut brief = brief::brief(&scene.request, &scene.history, scene.engine.store.blobs(), mode);
+    let around = surroundings::look(scene).await;
+    brief.surroundings = around.map_err(|error| Trouble::Busy(error.to_string()))?;
     let run = Run {
         key: scene.key("agent"),
         task: scene.lease.task,
@@ -48,12 +49,12 @@ pub(super) async fn run<H: Hands>(
         agent: scene.agent().clone(),
         mode,
         directories: directories(&scene.request),
-        brief: brief::brief(&scene.request, &scene.history, scene.engine.store.blobs(), mode),
+        brief,
         session: match memory {
             Memory::Continued => scene.task.session.clone(),
             Memory::Fresh => None,
         },
-        limit: condition.map_or(limit, |allowed: Duration| allowed.min(limit)),
+        limit: left.map_or(limit, |left| left.min(limit)),
         budget: scene.task.budget().minus(bill.money),
     };
     let (words, listening) = mpsc::channel(8);
@@ -71,7 +72,10 @@ pub(super) async fn run<H: Hands>(
     };
     // What was said is kept before what came of it.
     let kept = recording.finish(scene.engine, ending(&outcome)).await;
-    let outcome = outcome.map_err(|error| trouble(scene, error))?;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => return Err(trouble(scene, sandbox, error).await),
+    };
     kept.map_err(Trouble::Busy)?;
     let answer = clean_answer(&*scene.engine.settings.redactor, outcome.answer);
     Ok(Outcome { answer, session: outcome.session })
@@ -134,7 +138,7 @@ pub(super) fn asked<H: Hands>(
     Report::Asked { question: Question { id, text, choices }, session }
 }
 
-/// An answer that does not fit the mode.
+/// An answer that does not fit the mode. Whoever resumes the task asks the agent again.
 pub(super) fn unexpected<H: Hands>(scene: &Scene<'_, H>, answer: &Answer) -> Trouble {
     let got = match answer {
         Answer::Question { .. } => "a question",
@@ -144,28 +148,74 @@ pub(super) fn unexpected<H: Hands>(scene: &Scene<'_, H>, answer: &Answer) -> Tro
         Answer::Review(_) => "a review",
     };
     let message = format!("the agent answered with {got}, which does not fit this phase");
-    scene.failed(FailureKind::AgentError, message)
+    scene.failed(FailureKind::AnswerUnusable, message)
 }
 
-fn trouble<H: Hands>(scene: &Scene<'_, H>, error: AgentError) -> Trouble {
+/// What a run without an answer means. Why it failed is looked for outside as well: the agent may not know.
+async fn trouble<H: Hands>(scene: &Scene<'_, H>, sandbox: SandboxId, error: AgentError) -> Trouble {
     // What a program printed last becomes a part of the task, and is told to people.
     let clean = |text: &str| scene.engine.settings.redactor.clean(text);
     let message = clean(&error.to_string());
-    let failed = |kind, log: &str| {
-        Trouble::Failed(Failure::new(kind, scene.phase(), message.clone()).with_log(&clean(log)))
-    };
-    match error {
-        AgentError::Busy { reason } => Trouble::Busy(clean(&reason)),
+    let failed =
+        |kind, log: &str| Failure::new(kind, scene.phase(), message.clone()).with_log(&clean(log));
+    Trouble::Failed(match error {
+        AgentError::Busy { reason } => return Trouble::Busy(clean(&reason)),
         AgentError::ModelRefused { last_lines, .. }
         | AgentError::Silent { last_lines, .. }
-        | AgentError::Stopped { last_lines, .. } => failed(FailureKind::AgentError, &last_lines),
-        AgentError::TimeLimit { last_lines, .. } => failed(FailureKind::TimeLimit, &last_lines),
+        | AgentError::Stopped { last_lines, .. } => {
+            let failure = failed(FailureKind::AgentError, &last_lines);
+            looked_into(scene, sandbox, failure).await
+        }
+        AgentError::TimeLimit { last_lines, .. } => {
+            let failure = failed(FailureKind::TimeLimit, &last_lines);
+            match allowance::left(scene) {
+                Ok(_) => looked_into(scene, sandbox, failure).await,
+                Err(used_up) => Failure { last_lines: failure.last_lines, ..used_up },
+            }
+        }
+        AgentError::SandboxLost { .. } => {
+            let failure = failed(FailureKind::SandboxLost, "");
+            or_full(scene, sandbox, failure).await.unwrap_or_else(|failure| failure)
+        }
         AgentError::ProgramMissing { .. } => failed(FailureKind::AgentError, ""),
-        AgentError::Unusable { last_lines, .. } => failed(FailureKind::PlanUnusable, &last_lines),
-        AgentError::OverBudget { .. } => failed(FailureKind::BudgetHit, ""),
-        AgentError::EgressBlocked { .. } => failed(FailureKind::EgressBlocked, ""),
-        AgentError::Drift { .. } => failed(FailureKind::PlanDrift, ""),
-        AgentError::OutOfMemory { .. } => failed(FailureKind::Oom, ""),
-        AgentError::SandboxLost { .. } => failed(FailureKind::SandboxLost, ""),
+        AgentError::Unusable { last_lines, .. } => {
+            let kind = match scene.phase() {
+                Phase::Plan => FailureKind::PlanUnusable,
+                Phase::Prepare
+                | Phase::Research
+                | Phase::Implement
+                | Phase::Verify
+                | Phase::Review
+                | Phase::Deliver => FailureKind::AnswerUnusable,
+            };
+            failed(kind, &last_lines)
+        }
+        AgentError::OverBudget { last_lines, .. } => failed(FailureKind::BudgetHit, &last_lines),
+        AgentError::OutOfMemory { last_lines, .. } => failed(FailureKind::Oom, &last_lines),
+    })
+}
+
+/// The failure, with what stands behind it: no room on the disk, or a host that was refused.
+async fn looked_into<H: Hands>(
+    scene: &Scene<'_, H>,
+    sandbox: SandboxId,
+    failure: Failure,
+) -> Failure {
+    match or_full(scene, sandbox, failure).await {
+        Ok(full) => full,
+        Err(failure) => refused::explained(scene, failure).await,
     }
+}
+
+/// That there is no room on the disk, or the failure as it is.
+async fn or_full<H: Hands>(
+    scene: &Scene<'_, H>,
+    sandbox: SandboxId,
+    failure: Failure,
+) -> Result<Failure, Failure> {
+    let Some(told) = full::told(scene, sandbox, &failure.last_lines).await else {
+        return Err(failure);
+    };
+    let message = format!("{}; {told}", failure.message);
+    Ok(Failure { kind: FailureKind::DiskFull, message, ..failure })
 }

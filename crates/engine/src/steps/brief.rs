@@ -1,12 +1,17 @@
 //! What an agent is told: put together from the history alone, so that a repeat tells the same.
 
+use std::collections::BTreeSet;
+
 use contracts::agent::{Brief, Mode};
 use domain::{
     digest::Digest,
+    finding::FindingId,
     request::Request,
     task::{Event, WakeCause},
 };
 use store::{Blobs, History};
+
+use crate::record::{ChecksRecord, Dismissal, ReviewRecord};
 
 /// How much of what was found is told again. Older findings were answered by newer changes.
 const FEEDBACK: usize = 3;
@@ -31,6 +36,10 @@ pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: M
             Event::Woken { cause: WakeCause::FailedCheck { check } } => {
                 brief.guidance.push(format!("the check `{check}` failed on the pull request"));
             }
+            Event::Woken { cause: WakeCause::Remarks(remarks) } => {
+                let said = remarks.iter().map(|remark| format!("{}: {}", remark.by, remark.text));
+                brief.guidance.extend(said);
+            }
             Event::PlanSubmitted { plan, .. } => waiting = Some(plan.clone()),
             Event::Approved { conditions, .. } => {
                 brief.approved = waiting.take().map(|plan| (plan, conditions.clone()));
@@ -40,8 +49,10 @@ pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: M
                     allowed.clone_from(conditions);
                 }
             }
-            Event::ChecksFailed { evidence: found, .. }
-            | Event::ReviewFoundFaults { evidence: found, .. } => evidence.push(*found),
+            Event::ChecksFailed { evidence: found, .. } => evidence.push(Found::Checks(*found)),
+            Event::ReviewFoundFaults { evidence: found, .. } => {
+                evidence.push(Found::Review(*found));
+            }
             Event::Requested { .. }
             | Event::Admitted
             | Event::Prepared { .. }
@@ -50,6 +61,7 @@ pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: M
             | Event::Implemented { .. }
             | Event::ChecksPassed { .. }
             | Event::ReviewPassed { .. }
+            | Event::FindingDismissed { .. }
             | Event::PullRequestOpened { .. }
             | Event::BudgetRaised { .. }
             | Event::Charged { .. }
@@ -61,18 +73,38 @@ pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: M
             | Event::Cancelled { .. } => {}
         }
     }
+    let dismissals = Dismissal::all(history, blobs);
+    brief.dismissed = dismissals.iter().filter_map(Dismissal::advice).collect();
     // A reviewer looks with fresh eyes.
     if mode != Mode::Review {
-        brief.feedback =
-            evidence.iter().rev().take(FEEDBACK).map(|found| read(blobs, *found)).collect();
+        let dismissed = Dismissal::ids(&dismissals);
+        let told = evidence.iter().rev().filter_map(|found| read(blobs, *found, &dismissed));
+        brief.feedback = told.take(FEEDBACK).collect();
     }
     brief
 }
 
-fn read(blobs: &Blobs, digest: Digest) -> String {
-    match blobs.get(digest) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        // The agent can run the checks itself; a damaged log is no reason to stop.
-        Err(error) => format!("(what was found then cannot be read: {error})"),
+/// What a change was sent back for.
+#[derive(Clone, Copy)]
+enum Found {
+    Checks(Digest),
+    Review(Digest),
+}
+
+/// Nothing, where all that was found then is dismissed by now.
+fn read(blobs: &Blobs, found: Found, dismissed: &BTreeSet<FindingId>) -> Option<String> {
+    let told = match found {
+        Found::Checks(digest) => blobs
+            .get(digest)
+            .map(|bytes| ChecksRecord::read(&bytes).map(|record| Some(record.advice))),
+        Found::Review(digest) => blobs
+            .get(digest)
+            .map(|bytes| ReviewRecord::read(&bytes).map(|record| record.advice(dismissed))),
+    };
+    // The agent can run the checks itself; a damaged record is no reason to stop.
+    match told {
+        Ok(Ok(advice)) => advice,
+        Ok(Err(error)) => Some(format!("(what was found then cannot be read: {error})")),
+        Err(error) => Some(format!("(what was found then cannot be read: {error})")),
     }
 }

@@ -1,19 +1,25 @@
 //! The agent changes code; we take its work out as git objects and look at what it touched.
 //!
-//! Paths outside the approval's conditions are plan drift (GA4): the task pauses and asks.
+//! Leaving the approval's conditions is plan drift (GA4): the task pauses and asks.
 
 use contracts::{
     agent::{Answer, Mode},
-    forge::{Change, Forges as _},
+    forge::{Change, Forges as _, Taking, Workflows},
 };
-use domain::{failure::FailureKind, task::Report};
+use domain::{
+    failure::FailureKind,
+    id::SandboxId,
+    task::{Mandate, Report},
+};
+use evidence::commit::{Message, Trailers};
 
 use super::{
     Done, Outcome, Scene, Trouble,
     agent::{self, Memory},
+    drift,
     open::forge_trouble,
 };
-use crate::Hands;
+use crate::{Hands, record::ChangeRecord};
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let sandbox = scene.workspace()?;
@@ -21,15 +27,20 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let session = outcome.session;
     match outcome.answer {
         Answer::Question { text, choices } => {
+            drift::conduct(scene).await?;
             Ok(Done::Reports(vec![agent::asked(scene, text, choices, session)]))
         }
         Answer::Change => {
-            let forges = scene.hands().forges();
-            let taken = forges.take_change(scene.key("change"), sandbox, scene.repository()?).await;
+            let taking = taking(scene, sandbox)?;
+            let taken = scene.hands().forges().take_change(scene.key("change"), &taking).await;
             let change = taken.map_err(|error| forge_trouble(scene, &error))?;
-            stays_within_conditions(scene, &change)?;
+            let record = ChangeRecord::of(&change);
+            drift::change(scene, &record)?;
+            drift::conduct(scene).await?;
+            let record = scene.keep(&record.to_text())?;
             let Change { commit, difference, .. } = change;
-            let report = Report::Implemented { commit, difference, session };
+            let report =
+                Report::Implemented { base: taking.base, commit, difference, record, session };
             Ok(Done::Reports(vec![report]))
         }
         other @ (Answer::Notes(_) | Answer::Plan(_) | Answer::Review(_)) => {
@@ -38,19 +49,31 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     }
 }
 
-fn stays_within_conditions<H: Hands>(scene: &Scene<'_, H>, change: &Change) -> Result<(), Trouble> {
-    let allowed = scene.task.stage.mandate().and_then(|it| it.approval().conditions.paths.as_ref());
-    let Some(allowed) = allowed else { return Ok(()) };
-    let covers = |allowed: &str, path: &str| {
-        path == allowed || path.strip_prefix(allowed).is_some_and(|rest| rest.starts_with('/'))
-    };
-    let outside =
-        change.paths.iter().find(|path| !allowed.iter().any(|allowed| covers(allowed, path)));
-    match outside {
-        None => Ok(()),
-        Some(path) => {
-            let message = format!("the change touches `{path}`, which the approval does not allow");
-            Err(scene.failed(FailureKind::PlanDrift, message))
-        }
-    }
+/// What is taken, and what the commit says. All of it from the history, so that a repeat takes the same.
+fn taking<H: Hands>(scene: &Scene<'_, H>, sandbox: SandboxId) -> Result<Taking, Trouble> {
+    let workspace = scene.task.workspace.as_ref().map(|workspace| &workspace.commit);
+    let missing = || scene.failed(FailureKind::SandboxLost, "the task has no sandbox");
+    let began = workspace.ok_or_else(missing)?;
+    let (base, parent) =
+        scene.newest_change().map_or((began, began), |(base, commit, _)| (base, commit));
+    Ok(Taking {
+        sandbox,
+        repository: scene.repository()?.clone(),
+        directory: scene.checkout()?,
+        base: base.clone(),
+        parent: parent.clone(),
+        at: scene.asked_at(),
+        message: message(scene)?,
+        workflows: drift::conditions(scene).map_or(Workflows::NeedApproval, drift::workflows),
+    })
+}
+
+/// What was asked for as the subject, what the approved plan says as the text, and the way back to both as trailers (RV3).
+fn message<H: Hands>(scene: &Scene<'_, H>) -> Result<String, Trouble> {
+    let missing = || scene.failed(FailureKind::Internal, "there is no approved plan");
+    let approval = scene.task.stage.mandate().map(Mandate::approval).ok_or_else(missing)?;
+    let summary = scene.approved_plan().map_or("", |plan| plan.summary.as_str());
+    let trailers = Trailers { task: scene.lease.task, plan: approval.plan };
+    let co_authors = &scene.engine.settings.co_authors;
+    Ok(Message::new(&scene.request.text, summary, co_authors, trailers).to_string())
 }

@@ -5,18 +5,26 @@
 //! step's row away, so that an outcome is written once or not at all.
 
 mod agent;
+mod allowance;
+mod base_checks;
 mod brief;
 mod close;
 mod deliver;
+mod drift;
+mod full;
 mod implement;
 mod open;
 mod plan;
+mod refused;
 mod research;
 mod rest;
 mod review;
 mod side;
+mod surroundings;
 mod tell;
 mod verify;
+
+pub(crate) use verify::{Captured, Touched};
 
 use contracts::{
     Key,
@@ -24,20 +32,24 @@ use contracts::{
 };
 use domain::{
     agent::AgentName,
-    code::RepositoryName,
+    code::{BranchName, CodeNameError, CommitId, RepositoryName},
     cost::Cost,
     digest::Digest,
     failure::{Failure, FailureKind},
     id::SandboxId,
     phase::Phase,
+    plan::Plan,
     request::Request,
     task::{Event, Lane, Report, Step, Task},
+    time::Timestamp,
 };
-use store::{History, Lease, StoreError};
+use serde::de::DeserializeOwned;
+use store::{History, Lease, Recorded, StoreError};
 
 use crate::{
     Engine, Hands,
     bill::{self, Bill},
+    branches::delivered_branch,
     transcript::Unfinished,
 };
 
@@ -119,7 +131,7 @@ pub(crate) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Ended {
 
 async fn perform<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     match scene.lease.step {
-        Step::Open => open::run(scene).await,
+        Step::Open => refused::while_opening(scene, open::run(scene).await).await,
         Step::Research => research::run(scene).await,
         Step::Plan => plan::run(scene).await,
         Step::Implement => implement::run(scene).await,
@@ -175,6 +187,63 @@ impl<'e, H: Hands> Scene<'e, H> {
         first.ok_or_else(|| self.failed(FailureKind::Internal, "the request names no repository"))
     }
 
+    /// The one branch of the task: named by its id and what was asked for, so a repeat arrives at it again. One that has a pull request
+    /// stays as it is, also if the template is another since.
+    pub(crate) fn branch(&self) -> Result<BranchName, Trouble> {
+        if let Some(delivered) = delivered_branch(&self.history, self.engine.store.blobs()) {
+            return Ok(delivered);
+        }
+        let branch = self.engine.settings.branches.name(self.lease.task, &self.request.text);
+        let wrong = |reason: String| self.failed(FailureKind::Internal, reason);
+        let branch = branch.map_err(|error| wrong(error.to_string()))?;
+        branch.as_str().parse().map_err(|error: CodeNameError| wrong(error.to_string()))
+    }
+
+    /// The newest change of the task: the commit that it began from, its own, and what was found when it was taken. Work that was done
+    /// for another plan counts only if it is in the pull request: who approved this plan has seen nothing else of it.
+    pub(crate) fn newest_change(&self) -> Option<(&CommitId, &CommitId, Digest)> {
+        let since = self.history.events.iter().rev();
+        let under_this_plan = |it: &&Recorded| !matches!(it.event, Event::Approved { .. });
+        since.take_while(under_this_plan).find_map(change).or_else(|| self.delivered_change())
+    }
+
+    /// The change that is in the pull request.
+    pub(crate) fn delivered_change(&self) -> Option<(&CommitId, &CommitId, Digest)> {
+        let is_inside = |it: &&Recorded| !matches!(it.event, Event::PullRequestOpened { .. });
+        self.history.events.iter().rev().skip_while(is_inside).find_map(change)
+    }
+
+    /// The plan that was approved last.
+    pub(crate) fn approved_plan(&self) -> Option<&Plan> {
+        let approved = self.task.stage.mandate()?.approval().plan;
+        self.history.events.iter().rev().find_map(|recorded| {
+            let Event::PlanSubmitted { plan, .. } = &recorded.event else { return None };
+            (plan.hash() == approved).then_some(plan)
+        })
+    }
+
+    /// When the event was written that asked for this step: the same for every repeat.
+    pub(crate) fn asked_at(&self) -> Timestamp {
+        let asked = self.history.events.iter().find(|recorded| recorded.seq == self.lease.seq);
+        asked.map_or_else(|| self.engine.now(), |recorded| recorded.at)
+    }
+
+    /// A document that an event names.
+    pub(crate) fn record<T: DeserializeOwned>(&self, digest: Digest) -> Option<T> {
+        let bytes = self.engine.store.blobs().get(digest).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// The newest document of a kind. Without it there is no evidence.
+    pub(crate) fn newest_record<T: DeserializeOwned>(
+        &self,
+        named: impl Fn(&Event) -> Option<Digest>,
+    ) -> Result<T, Trouble> {
+        let newest = self.history.events.iter().rev().find_map(|recorded| named(&recorded.event));
+        let read = newest.and_then(|digest| self.record(digest));
+        read.ok_or_else(|| self.failed(FailureKind::Internal, "a record of the task is missing"))
+    }
+
     /// Where the first repository is, inside every sandbox of the task.
     pub(crate) fn checkout(&self) -> Result<String, Trouble> {
         let all: Vec<_> = self.request.repositories.iter().map(|it| &it.name).collect();
@@ -189,7 +258,7 @@ impl<'e, H: Hands> Scene<'e, H> {
 
     /// The sandbox that the agent works in.
     pub(crate) fn workspace(&self) -> Result<SandboxId, Trouble> {
-        let workspace = self.task.workspace.map(|workspace| workspace.sandbox);
+        let workspace = self.task.workspace.as_ref().map(|workspace| workspace.sandbox);
         workspace.ok_or_else(|| self.failed(FailureKind::SandboxLost, "the task has no sandbox"))
     }
 
@@ -209,7 +278,11 @@ impl<'e, H: Hands> Scene<'e, H> {
 
     /// Keeps evidence, before the event that speaks of it.
     pub(crate) fn keep(&self, evidence: &str) -> Result<Digest, Trouble> {
-        let kept = self.engine.store.blobs().put(evidence.as_bytes());
+        self.keep_bytes(evidence.as_bytes())
+    }
+
+    pub(crate) fn keep_bytes(&self, evidence: &[u8]) -> Result<Digest, Trouble> {
+        let kept = self.engine.store.blobs().put(evidence);
         kept.map_err(|error| Trouble::Busy(format!("cannot keep evidence: {error}")))
     }
 
@@ -240,6 +313,12 @@ impl<'e, H: Hands> Scene<'e, H> {
             SandboxError::NameTaken { .. } => self.failed(FailureKind::Internal, reason),
         }
     }
+}
+
+/// What one event says of a change.
+fn change(recorded: &Recorded) -> Option<(&CommitId, &CommitId, Digest)> {
+    let Event::Implemented { base, commit, difference, .. } = &recorded.event else { return None };
+    Some((base, commit, *difference))
 }
 
 /// The same number for the same key, and another for every other key.

@@ -5,16 +5,15 @@
 
 use contracts::{
     forge::{ForgeError, Forges as _},
-    sandbox::{
-        Checkout, Compute, Hooks, Owner, SandboxError, Sandboxes as _, Spec, Use, WorkspaceAccess,
-    },
+    outfit::{Outfit, OutfitError, Outfits as _, Wanted},
+    sandbox::{Checkout, Owner, SandboxError, Sandboxes as _, Spec, Use, WorkspaceAccess},
     secret::SecretSource as _,
 };
 use domain::{
     code::{Access, CommitId, RepositoryName},
     failure::FailureKind,
     id::SandboxId,
-    task::{Event, Purpose, Report, Work, Workspace},
+    task::{Purpose, Report, Work, Workspace},
 };
 
 use super::{Done, Outcome, Scene, Trouble};
@@ -24,30 +23,31 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let purpose = scene.task.stage.work().map_or(Purpose::Research, Work::purpose);
     let sandboxes = scene.hands().sandboxes();
     let commit = starting_point(scene, purpose).await?;
-    let opened = match scene.task.workspace {
+    let (opened, commit) = match &scene.task.workspace {
         Some(rests) if rests.purpose == purpose => {
             let again = spec(scene, rests.sandbox, purpose, &commit).await?;
             match sandboxes.open(&again).await {
-                Ok(()) => rests.sandbox,
+                // Waking changes nothing inside.
+                Ok(()) => (rests.sandbox, rests.commit.clone()),
                 // It did not survive its rest. A fresh one takes its place.
                 Err(SandboxError::Destroyed { .. } | SandboxError::Lost { .. }) => {
-                    open_new(scene, purpose, &commit).await?
+                    (open_new(scene, purpose, &commit).await?, commit)
                 }
                 Err(error) => return Err(scene.sandbox_trouble(&error)),
             }
         }
-        Some(_) | None => open_new(scene, purpose, &commit).await?,
+        Some(_) | None => (open_new(scene, purpose, &commit).await?, commit),
     };
-    if let Some(Workspace { sandbox, .. }) = scene.task.workspace.filter(|it| it.sandbox != opened)
-    {
-        let gone = sandboxes.destroy(sandbox).await;
+    let former = scene.task.workspace.as_ref().filter(|it| it.sandbox != opened);
+    if let Some(Workspace { sandbox, .. }) = former {
+        let gone = sandboxes.destroy(*sandbox).await;
         gone.map_err(|error| scene.sandbox_trouble(&error))?;
     }
     let secrets = scene.hands().secrets();
     let revoked = secrets.revoke(scene.key("credentials")).await;
     revoked.map_err(|error| Trouble::Busy(error.to_string()))?;
     grant(scene, opened).await?;
-    Ok(Done::Reports(vec![Report::Prepared { sandbox: opened }]))
+    Ok(Done::Reports(vec![Report::Prepared { sandbox: opened, commit }]))
 }
 
 /// Lets credentials be handed out for `sandbox`.
@@ -71,21 +71,19 @@ async fn open_new<H: Hands>(
     Ok(id)
 }
 
-/// Where work begins: on the task's own newest change, if it has made one under this plan; otherwise on
-/// the newest commit of the default branch.
+/// Where work begins: on the task's own newest change, if it has made one under this plan or in its pull request, which is also what is
+/// looked at for another plan; otherwise on the newest commit of the default branch.
 async fn starting_point<H: Hands>(
     scene: &Scene<'_, H>,
     purpose: Purpose,
 ) -> Result<CommitId, Trouble> {
-    let own = scene.history.events.iter().rev().find_map(|recorded| {
-        let Event::Implemented { commit, .. } = &recorded.event else { return None };
-        Some(commit.clone())
-    });
-    match (purpose, own) {
-        (Purpose::Implement, Some(commit)) => Ok(commit),
-        (Purpose::Implement, None) | (Purpose::Research | Purpose::Verify | Purpose::Review, _) => {
-            head(scene, scene.repository()?).await
-        }
+    let own = match purpose {
+        Purpose::Implement => scene.newest_change(),
+        Purpose::Research | Purpose::Verify | Purpose::Review => scene.delivered_change(),
+    };
+    match own {
+        Some((_, commit, _)) => Ok(commit.clone()),
+        None => head(scene, scene.repository()?).await,
     }
 }
 
@@ -104,7 +102,7 @@ pub(super) async fn spec<H: Hands>(
     purpose: Purpose,
     commit: &CommitId,
 ) -> Result<Spec, Trouble> {
-    let settings = &scene.engine.settings;
+    let outfit = outfit(scene, purpose).await?;
     let mut sources = Vec::with_capacity(scene.request.repositories.len());
     for used in &scene.request.repositories {
         let commit =
@@ -121,15 +119,42 @@ pub(super) async fn spec<H: Hands>(
         name: None,
         owner: Owner::Task(scene.lease.task),
         purpose: Use::Phase(purpose),
-        image: settings.image.clone(),
-        tier: settings.tier,
-        compute: Compute::default(),
+        image: outfit.image,
+        tier: outfit.tier,
+        compute: outfit.compute,
         sources,
-        hooks: Hooks::default(),
+        hooks: outfit.hooks,
         workspace: access(purpose),
         conditions: mandate.map(|mandate| mandate.approval().conditions.clone()),
-        network: None,
+        network: outfit.network,
     })
+}
+
+/// What a sandbox for `purpose` is made of, and what it may reach. Before the gate there is no branch to push to.
+pub(super) async fn outfit<H: Hands>(
+    scene: &Scene<'_, H>,
+    purpose: Purpose,
+) -> Result<Outfit, Trouble> {
+    let mandate = scene.task.stage.mandate();
+    let branch = mandate.map(|_approved| scene.branch()).transpose()?;
+    let wanted = Wanted {
+        task: scene.lease.task,
+        request: &scene.request,
+        purpose,
+        conditions: mandate.map(|mandate| &mandate.approval().conditions),
+        budget: scene.task.budget(),
+        branch: branch.as_ref(),
+    };
+    let fitted = scene.hands().outfits().outfit(&wanted).await;
+    fitted.map_err(|error| outfit_trouble(scene, &error))
+}
+
+pub(super) fn outfit_trouble<H: Hands>(scene: &Scene<'_, H>, error: &OutfitError) -> Trouble {
+    match error {
+        OutfitError::Busy { reason } => Trouble::Busy(reason.clone()),
+        OutfitError::Refused { reason } => scene.failed(FailureKind::SetupFailed, reason),
+        OutfitError::Image(error) => scene.sandbox_trouble(error),
+    }
 }
 
 /// Who only reads gets nothing that could be written, whatever its agent thinks of it. Checks write beside what they check.
@@ -146,9 +171,9 @@ pub(super) fn forge_trouble<H: Hands>(scene: &Scene<'_, H>, error: &ForgeError) 
         ForgeError::Busy { .. } => Trouble::Busy(reason),
         ForgeError::Refused { .. } => scene.failed(FailureKind::DeliveryRefused, reason),
         ForgeError::NothingChanged => scene.failed(FailureKind::NoProgress, reason),
-        ForgeError::NoRepository(_) | ForgeError::Rejected { .. } => {
-            scene.failed(FailureKind::ForgeError, reason)
-        }
+        ForgeError::NoRepository(_)
+        | ForgeError::Rejected { .. }
+        | ForgeError::TakenOver { .. } => scene.failed(FailureKind::ForgeError, reason),
     }
 }
 

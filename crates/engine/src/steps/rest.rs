@@ -11,7 +11,7 @@ use super::{Done, Outcome, Scene, Trouble, side};
 use crate::Hands;
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
-    let workspace = scene.task.workspace.map(|workspace| workspace.sandbox);
+    let workspace = scene.task.workspace.as_ref().map(|workspace| workspace.sandbox);
     // A sleeping sandbox needs no credentials; waking it grants them anew.
     let revoked = scene.hands().secrets().revoke(scene.key("credentials")).await;
     revoked.map_err(|error| Trouble::Busy(error.to_string()))?;

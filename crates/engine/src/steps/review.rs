@@ -1,11 +1,9 @@
 //! A second agent reviews the change, in a fresh session and a sandbox where it cannot write (RV1).
 
-use std::fmt::Write as _;
-
 use contracts::agent::{Answer, Mode, Outcome as Reviewed};
 use domain::{
     failure::FailureKind,
-    task::{Purpose, Report, Work},
+    task::{Mandate, Purpose, Report, Work},
 };
 
 use super::{
@@ -13,7 +11,7 @@ use super::{
     agent::{self, Memory},
     open, side,
 };
-use crate::Hands;
+use crate::{Hands, record::ReviewRecord};
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let Some(commit) = scene.task.stage.work().and_then(Work::commit) else {
@@ -33,20 +31,14 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
             return Err(agent::unexpected(scene, &other));
         }
     };
-    let mut text = format!("review of {commit}: {} findings\n", findings.len());
-    for finding in &findings {
-        // Writing to a string does not fail.
-        let _written = writeln!(
-            text,
-            "{}:{}: {} (fails with: {})",
-            finding.path, finding.line, finding.what, finding.failing_input
-        );
-    }
-    let evidence = scene.keep(&text)?;
+    let round = scene.task.stage.mandate().map_or(0, Mandate::review_round);
+    let record = ReviewRecord::of(commit, u64::from(round) + 1, &findings);
+    let evidence = scene.keep(&record.to_text())?;
     let report = if findings.is_empty() {
         Report::ReviewPassed { evidence }
     } else {
-        Report::ReviewFoundFaults { evidence }
+        // Whether they count is for the task's rules to say: a person may have dismissed them meanwhile.
+        Report::ReviewFoundFaults { evidence, findings: record.ids() }
     };
     Ok(Done::Reports(vec![report]))
 }

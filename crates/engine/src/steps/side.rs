@@ -38,7 +38,7 @@ pub(super) async fn remove_leftovers<H: Hands>(
 ) -> Result<(), Trouble> {
     let sandboxes = scene.hands().sandboxes();
     let listed = sandboxes.list().await.map_err(|error| scene.sandbox_trouble(&error))?;
-    let workspace = scene.task.workspace.map(|workspace| workspace.sandbox);
+    let workspace = scene.task.workspace.as_ref().map(|workspace| workspace.sandbox);
     let ours = Owner::Task(scene.lease.task);
     let left = listed
         .iter()

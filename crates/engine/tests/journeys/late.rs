@@ -18,7 +18,7 @@ use std::{
 
 use contracts::{
     Key,
-    forge::{Change, Delivery, ForgeError, Forges, PullRequest},
+    forge::{Change, Comparison, Delivery, Files, ForgeError, Forges, PullRequest, Taking},
     secret::{SecretError, SecretName, SecretSource, SecretValue},
 };
 use domain::{
@@ -35,8 +35,8 @@ use testkit::{
     ledger::Ledger,
     people,
     world::{
-        PRICE, ScriptedAgents, ScriptedChannels, ScriptedForges, ScriptedSandboxes,
-        ScriptedSecrets, World,
+        PRICE, ScriptedAgents, ScriptedChannels, ScriptedForges, ScriptedOutfits, ScriptedPulls,
+        ScriptedSandboxes, ScriptedSecrets, World,
     },
 };
 use tokio_util::sync::CancellationToken;
@@ -117,13 +117,44 @@ impl Forges for IcyForges {
         self.0.head(repository).await
     }
 
-    async fn take_change(
+    async fn take_change(&self, key: Key, taking: &Taking) -> Result<Change, ForgeError> {
+        self.0.take_change(key, taking).await
+    }
+
+    async fn files(
         &self,
-        key: Key,
-        sandbox: SandboxId,
         repository: &RepositoryName,
-    ) -> Result<Change, ForgeError> {
-        self.0.take_change(key, sandbox, repository).await
+        commit: &CommitId,
+        wanted: fn(&str) -> bool,
+    ) -> Result<Files, ForgeError> {
+        self.0.files(repository, commit, wanted).await
+    }
+
+    async fn compare(
+        &self,
+        repository: &RepositoryName,
+        base: &CommitId,
+        head: &CommitId,
+    ) -> Result<Comparison, ForgeError> {
+        self.0.compare(repository, base, head).await
+    }
+
+    async fn note(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+        note: &[u8],
+    ) -> Result<(), ForgeError> {
+        self.0.note(repository, commit, note).await
+    }
+
+    async fn keep_receipt(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+        envelope: &[u8],
+    ) -> Result<(), ForgeError> {
+        self.0.keep_receipt(repository, commit, envelope).await
     }
 
     async fn deliver(&self, key: Key, delivery: &Delivery) -> Result<PullRequest, ForgeError> {
@@ -134,7 +165,9 @@ impl Forges for IcyForges {
 impl Hands for IcyWorld {
     type Sandboxes = ScriptedSandboxes;
     type Agents = ScriptedAgents;
+    type Outfits = ScriptedOutfits;
     type Forges = IcyForges;
+    type Pulls = ScriptedPulls;
     type Channels = ScriptedChannels;
     type Secrets = IcySecrets;
     type Clock = AnyClock;
@@ -142,6 +175,14 @@ impl Hands for IcyWorld {
 
     fn sandboxes(&self) -> &ScriptedSandboxes {
         self.world.sandboxes()
+    }
+
+    fn outfits(&self) -> &ScriptedOutfits {
+        self.world.outfits()
+    }
+
+    fn pulls(&self) -> &ScriptedPulls {
+        self.world.pulls()
     }
 
     fn agents(&self) -> &ScriptedAgents {

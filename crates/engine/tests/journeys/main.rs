@@ -3,12 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should say so")]
 
 mod clocks;
+mod evidence;
 mod gate;
+mod heard;
+mod known;
 mod late;
 mod queueing;
+mod reasons;
+mod review;
 mod stage;
 mod steering;
 mod straight;
 mod talker;
 mod transcript;
 mod trouble;
+mod written;

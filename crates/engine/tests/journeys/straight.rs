@@ -64,7 +64,7 @@ async fn the_research_sandbox_is_never_the_one_that_implements() {
         .events
         .iter()
         .filter_map(|it| {
-            let Event::Prepared { sandbox } = &it.event else { return None };
+            let Event::Prepared { sandbox, .. } = &it.event else { return None };
             Some(*sandbox)
         })
         .collect();

@@ -12,7 +12,8 @@ use testkit::{
     clock::AnyClock,
     ids::SystemIds,
     world::{
-        ScriptedAgents, ScriptedChannels, ScriptedForges, ScriptedSandboxes, ScriptedSecrets, World,
+        ScriptedAgents, ScriptedChannels, ScriptedForges, ScriptedOutfits, ScriptedPulls,
+        ScriptedSandboxes, ScriptedSecrets, World,
     },
 };
 use tokio::sync::{Notify, mpsc, watch};
@@ -89,7 +90,7 @@ pub(crate) struct TalkingWorld {
 impl TalkingWorld {
     pub(crate) fn new(stage: &Stage, clock: AnyClock, speech: Speech, pause: Pause) -> Arc<Self> {
         let talker = Talker {
-            scripted: ScriptedAgents::new(stage.ledger.clone()),
+            scripted: ScriptedAgents::new(stage.ledger.clone(), clock.clone()),
             speech,
             pause,
             attempts: AtomicU32::new(0),
@@ -115,7 +116,9 @@ impl TalkingWorld {
 impl Hands for TalkingWorld {
     type Sandboxes = ScriptedSandboxes;
     type Agents = Talker;
+    type Outfits = ScriptedOutfits;
     type Forges = ScriptedForges;
+    type Pulls = ScriptedPulls;
     type Channels = ScriptedChannels;
     type Secrets = ScriptedSecrets;
     type Clock = AnyClock;
@@ -131,6 +134,14 @@ impl Hands for TalkingWorld {
 
     fn forges(&self) -> &ScriptedForges {
         self.world.forges()
+    }
+
+    fn outfits(&self) -> &ScriptedOutfits {
+        self.world.outfits()
+    }
+
+    fn pulls(&self) -> &ScriptedPulls {
+        self.world.pulls()
     }
 
     fn channels(&self) -> &ScriptedChannels {

@@ -6,7 +6,7 @@ use contracts::clock::Clock as _;
 use domain::{
     money::Money,
     phase::Phase,
-    task::{Ask, Stage as TaskStage, Task},
+    task::{Ask, Event, Stage as TaskStage, Task},
 };
 use engine::Settings;
 use testkit::{
@@ -108,6 +108,31 @@ async fn a_failed_task_that_is_retried_gets_its_credentials_again() {
     stage.engine.ask(task, ann(), Ask::Retry { from: Phase::Implement }).await.unwrap();
     let done = stage.play_until(task, is_over).await;
     assert!(matches!(done.stage, TaskStage::Done { .. }), "{:?}", done.stage);
+}
+
+#[tokio::test]
+async fn what_was_done_for_a_plan_that_was_dropped_is_not_in_the_next_ones_change() {
+    let stage = Stage::new().await;
+    let task = stage.submit("red 6").await;
+    stage.play_until(task, is_paused).await;
+    stage.engine.ask(task, ann(), Ask::Retry { from: Phase::Research }).await.unwrap();
+    let done = stage.play_until(task, is_over).await;
+    assert!(matches!(done.stage, TaskStage::Done { .. }), "{:?}", done.stage);
+    let history = stage.store().history(task).await.unwrap();
+    let told: Vec<&Event> = history.events.iter().map(|recorded| &recorded.event).collect();
+    let places = told.iter().filter_map(|event| {
+        let Event::Prepared { commit, .. } = event else { return None };
+        Some(commit)
+    });
+    let places: Vec<_> = places.collect();
+    assert!(places.len() >= 4, "research and work, twice: {places:?}");
+    assert!(places.iter().all(|place| place == &places[0]), "on nothing of its own: {places:?}");
+    let last = told.iter().rposition(|event| matches!(event, Event::Approved { .. })).unwrap();
+    let next = told[last..].iter().find_map(|event| {
+        let Event::Implemented { base, .. } = event else { return None };
+        Some(base)
+    });
+    assert_eq!(next, Some(places[0]), "all of it is new");
 }
 
 #[tokio::test]

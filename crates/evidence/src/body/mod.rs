@@ -36,6 +36,8 @@ pub struct PullRequest<'a> {
     /// The digest of the signed receipt.
     pub receipt: Digest,
     pub words: Words<'a>,
+    /// What tests run of the changed lines, where a report of it was found. Not attested: the code under test writes such reports.
+    pub coverage: Option<Coverage>,
     pub links: Links<'a>,
     /// The repository's own template, from the base commit.
     pub own_template: Option<&'a str>,
@@ -51,12 +53,21 @@ pub struct Words<'a> {
     pub risks: &'a [String],
     /// What the reviewer found and nobody mended.
     pub findings: &'a [String],
+    /// What the reviewer found and a person dismissed, with who and why.
+    pub dismissed: &'a [String],
     /// The end of the sandbox's log.
     pub log: &'a str,
     pub reasoning: &'a str,
 }
 
-/// Where to read more. What is left out is not shown.
+/// Changed lines that tests run, and that they could run and do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Coverage {
+    pub covered: u64,
+    pub missed: u64,
+}
+
+/// Where to read more. For what is left out the built-in template names the command, or nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Links<'a> {
     pub task: Option<&'a Link>,

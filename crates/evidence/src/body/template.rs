@@ -147,6 +147,7 @@ fn rich() -> Values {
         refused_hosts: items(),
         flags: items(),
         reviewer: text(),
+        coverage: text(),
         log: text(),
         reasoning: text(),
         ..Values::default()
@@ -154,6 +155,7 @@ fn rich() -> Values {
     values.plan.conditions = vec![text()];
     values.plan.amendments = vec![text()];
     values.review.findings = items();
+    values.review.dismissals = items();
     values.review.rounds = 1;
     for link in [
         &mut values.links.task,

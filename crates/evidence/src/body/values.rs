@@ -4,7 +4,7 @@ use domain::{approval::Conditions, time::Timestamp};
 use serde::Serialize;
 
 use super::{
-    PullRequest,
+    Coverage, PullRequest, Words,
     markdown::{Keep, fenced, inline, quote},
 };
 use crate::{
@@ -55,6 +55,7 @@ pub(super) struct Values {
     pub(super) plan: PlanValues,
     pub(super) checks: Vec<CheckValues>,
     pub(super) checks_left_off: usize,
+    pub(super) coverage: String,
     pub(super) review: ReviewValues,
     pub(super) risks: Items,
     pub(super) refused_hosts: Items,
@@ -104,6 +105,7 @@ pub(super) struct ReviewValues {
     pub(super) open: u64,
     pub(super) dismissed: u64,
     pub(super) findings: Items,
+    pub(super) dismissals: Items,
 }
 
 /// Texts, and how many are not among them.
@@ -135,7 +137,8 @@ pub(super) fn values(request: &PullRequest<'_>, room: Room) -> Values {
         plan: plan(receipt, room),
         checks_left_off: receipt.checks.len() - checks.len(),
         checks,
-        review: review(receipt, words.findings, room),
+        coverage: request.coverage.map(coverage).unwrap_or_default(),
+        review: review(receipt, words, room),
         risks: items(words.risks.iter().map(String::as_str), room),
         refused_hosts: refused_hosts(receipt, room),
         flags: flags(receipt, room),
@@ -249,7 +252,19 @@ fn counts(counts: &Counts) -> String {
     )
 }
 
-fn review(receipt: &Receipt, findings: &[String], room: Room) -> ReviewValues {
+fn coverage(lines: Coverage) -> String {
+    let Coverage { covered, missed } = lines;
+    match covered.saturating_add(missed) {
+        0 => "the changed lines are none that tests could run".to_owned(),
+        all => format!(
+            "tests run {} of the {} changed lines that they could run",
+            grouped(covered),
+            grouped(all)
+        ),
+    }
+}
+
+fn review(receipt: &Receipt, words: &Words<'_>, room: Room) -> ReviewValues {
     let review = &receipt.review;
     ReviewValues {
         outcome: review.outcome.name().to_owned(),
@@ -257,7 +272,8 @@ fn review(receipt: &Receipt, findings: &[String], room: Room) -> ReviewValues {
         fixed: review.fixed,
         open: review.open,
         dismissed: review.dismissed,
-        findings: items(findings.iter().map(String::as_str), room),
+        findings: items(words.findings.iter().map(String::as_str), room),
+        dismissals: items(words.dismissed.iter().map(String::as_str), room),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{fmt, str::FromStr};
 
-use domain::id::TaskId;
+use domain::{code::BranchName, id::TaskId};
 
 use crate::visible::line;
 
@@ -60,7 +60,7 @@ impl fmt::Display for Branch {
     }
 }
 
-/// How an operator wants branches to be called: `lamp/{task}-{slug}`.
+/// How an operator wants branches to be called: `agent/{task}-{slug}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchTemplate(Vec<Piece>);
 
@@ -90,7 +90,7 @@ pub enum TemplateFault {
 impl Default for BranchTemplate {
     fn default() -> Self {
         Self(vec![
-            Piece::Fixed("lamp/".to_owned()),
+            Piece::Fixed(BranchName::PREFIX.to_owned()),
             Piece::Task,
             Piece::Fixed("-".to_owned()),
             Piece::Slug,
@@ -195,11 +195,11 @@ mod tests {
     #[test]
     fn a_branch_reads_as_what_it_is_for() {
         let name = BranchTemplate::default().name(TASK, "Fix the flaky login test!").unwrap();
-        assert_eq!(name.as_str(), "lamp/t_01jbrt5cy4fnf8z40j6hb7h6nw-fix-the-flaky-login-test");
+        assert_eq!(name.as_str(), "agent/t_01jbrt5cy4fnf8z40j6hb7h6nw-fix-the-flaky-login-test");
         let other: BranchTemplate = "team/agents/{slug}/{task}".parse().unwrap();
         let name = other.name(TASK, "日本").unwrap();
         assert_eq!(name.as_str(), "team/agents/change/t_01jbrt5cy4fnf8z40j6hb7h6nw");
-        assert_eq!("lamp/{task}-{slug}".parse(), Ok(BranchTemplate::default()));
+        assert_eq!("agent/{task}-{slug}".parse(), Ok(BranchTemplate::default()));
     }
 
     #[test]
@@ -269,8 +269,8 @@ mod tests {
         #[test]
         fn every_title_gives_a_branch_below_the_beginning(title in ".*", bits: u128) {
             let name = BranchTemplate::default().name(TaskId::from_u128(bits), &title).unwrap();
-            prop_assert!(name.as_str().starts_with("lamp/t_"));
-            prop_assert!(name.as_str().len() <= 5 + 28 + 1 + SLUG_LIMIT);
+            prop_assert!(name.as_str().starts_with("agent/t_"));
+            prop_assert!(name.as_str().len() <= 6 + 28 + 1 + SLUG_LIMIT);
         }
     }
 }

@@ -105,6 +105,11 @@ impl KeyRing {
         &self.signing
     }
 
+    /// The key that signs, for whoever signs from now on.
+    pub fn into_signing(self) -> SigningKey {
+        self.signing
+    }
+
     /// The key that signs now and those before it.
     pub const fn trusted(&self) -> &TrustedKeys {
         &self.trusted

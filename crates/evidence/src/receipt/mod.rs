@@ -5,7 +5,8 @@
 //!
 //! The format is documented in `docs/reference/receipt.md` and `docs/reference/receipt.schema.json`, which tests hold against this code.
 //!
-//! **Invariant:** no free text of an agent is in a receipt, only hashes, counts, names and the texts that a person approved as conditions.
+//! **Invariant:** no free text of an agent is in a receipt, only hashes, counts, names and the texts of people: what one approved as conditions, and why
+//! one dismissed a finding.
 //! Names come from outside too; they are bounded and visible, or the receipt is refused ([`ReceiptFault`]).
 
 mod gate;
@@ -26,7 +27,9 @@ use serde::{Deserialize, Serialize};
 
 pub use gate::{AllowedBy, Amended, Asked};
 pub use limits::{LIST_LIMIT, NUMBER_LIMIT, ReceiptFault, TEXT_LIMIT};
-pub use outcome::{Check, Counts, Flag, FlagKind, Review, ReviewOutcome, Spent, Times, Verdict};
+pub use outcome::{
+    Check, Counts, Dismissed, Flag, FlagKind, Review, ReviewOutcome, Spent, Times, Verdict,
+};
 pub use run::{AgentRun, Egress, HostUse, PolicyUse};
 pub use statement::{
     PAYLOAD_LIMIT, PREDICATE_TYPE, STATEMENT_TYPE, Statement, StatementError, TreeId,
@@ -63,6 +66,9 @@ pub struct Receipt {
     pub egress: Egress,
     pub checks: Vec<Check>,
     pub review: Review,
+    /// What a person dismissed of it, in the order in which they did. Older receipts do not have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dismissed: Vec<Dismissed>,
     /// What a reviewer should look at twice.
     pub flags: Vec<Flag>,
     pub cost: Spent,

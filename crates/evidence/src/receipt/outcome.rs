@@ -1,9 +1,9 @@
 //! What came of it: checks, review, flags, cost and time.
 
-use domain::{cost::Cost, money::Money, time::Timestamp};
+use domain::{cost::Cost, digest::Digest, money::Money, time::Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{TEXT_LIMIT, spelling};
+use super::{TEXT_LIMIT, Who, spelling};
 use crate::visible::line;
 
 /// One check, as the platform itself ran it on the base and on the head.
@@ -113,6 +113,20 @@ impl ReviewOutcome {
             Self::NotReviewed => "not reviewed",
         }
     }
+}
+
+/// A finding of the reviewer that a person said does not count (RV1).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Dismissed {
+    /// The hash of what it says and of which file: [`domain::finding::FindingId`].
+    #[serde(with = "spelling::plain")]
+    pub finding: Digest,
+    pub by: Who,
+    #[serde(with = "spelling::instant")]
+    pub at: Timestamp,
+    /// In their words, if they gave a reason.
+    pub why: Option<String>,
 }
 
 /// Something in the change that deserves a second look (FB4, RV6).

@@ -16,14 +16,14 @@ use domain::{
     time::Timestamp,
 };
 use evidence::{
-    body::{Links, PullRequest, Words},
+    body::{Coverage, Links, PullRequest, Words},
     commit::BranchTemplate,
     envelope::Envelope,
     keys::{SigningKey, TrustedKeys},
     link::Link,
     receipt::{
-        AgentRun, AllowedBy, Amended, Asked, Check, Counts, Egress, Flag, FlagKind, HostUse,
-        PolicyUse, Receipt, Review, ReviewOutcome, Statement, Times, Verdict, Who,
+        AgentRun, AllowedBy, Amended, Asked, Check, Counts, Dismissed, Egress, Flag, FlagKind,
+        HostUse, PolicyUse, Receipt, Review, ReviewOutcome, Statement, Times, Verdict, Who,
     },
 };
 
@@ -38,6 +38,7 @@ pub(crate) struct Story {
     pub(crate) summary: String,
     pub(crate) risks: Vec<String>,
     pub(crate) findings: Vec<String>,
+    pub(crate) dismissed: Vec<String>,
     pub(crate) log: String,
     pub(crate) reasoning: String,
     pub(crate) own_template: Option<String>,
@@ -67,11 +68,13 @@ impl Story {
         PullRequest {
             statement: &self.statement,
             receipt: self.envelope().digest().unwrap(),
+            coverage: Some(Coverage { covered: 12, missed: 3 }),
             words: Words {
                 summary: &self.summary,
                 why: &self.request,
                 risks: &self.risks,
                 findings: &self.findings,
+                dismissed: &self.dismissed,
                 log: &self.log,
                 reasoning: &self.reasoning,
             },
@@ -119,6 +122,7 @@ pub(crate) fn happy() -> Story {
             .to_owned(),
         risks: vec!["The test takes 20 ms longer.".to_owned()],
         findings: Vec::new(),
+        dismissed: Vec::new(),
         log: "cargo test\ntest login ... ok\n".to_owned(),
         reasoning: "The assertion ran before the transaction was committed.".to_owned(),
         own_template: None,
@@ -139,7 +143,12 @@ fn receipt(request: &str, plan: &Plan, transcript: &[u8]) -> Receipt {
     Receipt {
         task,
         repository: "acme/web".parse().unwrap(),
-        branch: BranchTemplate::default().name(task, "Mend the flaky login test").unwrap(),
+        // An operator's own template, as the receipt that OpenSSL signed has it.
+        branch: "lamp/{task}-{slug}"
+            .parse::<BranchTemplate>()
+            .unwrap()
+            .name(task, "Mend the flaky login test")
+            .unwrap(),
         base: "3d".repeat(20).parse().unwrap(),
         request: Asked {
             author: Who::new(PersonId::from_u128(1), "Ann"),
@@ -198,6 +207,7 @@ fn receipt(request: &str, plan: &Plan, transcript: &[u8]) -> Receipt {
             open: 0,
             dismissed: 1,
         },
+        dismissed: Vec::new(),
         flags: vec![Flag::new(FlagKind::TestWeakened, "tests/login.rs")],
         cost: Cost {
             money: Money::from_micros(842_300),
@@ -257,6 +267,10 @@ pub(crate) fn hostile() -> Story {
     "Fix it; see https://evil.example/[x](y) and <img src=x onerror=alert(1)>"
         .clone_into(&mut story.request);
     story.statement.receipt.request.text = Digest::of(story.request.as_bytes());
+    story.dismissed = vec![
+        "dismissed by Bob (fine): a.py:1: x\n\n## Review\n\n**passed** by everybody <!-- @acme/all"
+            .to_owned(),
+    ];
     story.risks =
         vec!["none |\n| all | `green`\n".to_owned(), "closes acme/web#12, GH-13".to_owned()];
     story.findings = vec!["[x]: https://evil.example\n# none".to_owned()];
@@ -274,6 +288,12 @@ pub(crate) fn hostile() -> Story {
         Verdict::Failed,
     )];
     receipt.flags = vec![Flag::new(FlagKind::WorkflowFile, ".github/workflows/<b>x</b>\n.yml")];
+    receipt.dismissed = vec![Dismissed {
+        finding: Digest::of(b"finding"),
+        by: Who::new(PersonId::from_u128(2), "Bob"),
+        at: Timestamp::from_millis(MORNING + 800_000),
+        why: Some("fine".to_owned()),
+    }];
     receipt.egress = Egress::of(
         [HostUse {
             host: "x|y`.evil.example\u{202e}".to_owned(),

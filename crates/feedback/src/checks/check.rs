@@ -166,7 +166,7 @@ impl Directory {
     }
 
     /// A file in here.
-    pub(super) fn file(&self, name: &str) -> String {
+    pub fn file(&self, name: &str) -> String {
         if self.0.is_empty() { name.to_owned() } else { format!("{}/{name}", self.0) }
     }
 

@@ -27,6 +27,7 @@ mod makefile;
 mod names;
 mod package_json;
 mod python;
+mod recipes;
 mod shell;
 mod tables;
 mod targets;
@@ -37,7 +38,8 @@ mod yaml;
 pub use check::{
     Check, CommandLine, CommandLineError, Confidence, Directory, InsteadOf, Kind, Why,
 };
-pub use tree::{Files, Tree};
+pub(crate) use recipes::{goes_before_another, recipes};
+pub use tree::{Files, Tree, is_wanted};
 
 use self::tree::Survey;
 

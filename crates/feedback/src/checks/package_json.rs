@@ -50,7 +50,9 @@ fn candidate(file: &Found<'_>, manager: &str, script: &str, kind: Kind) -> Candi
 }
 
 /// The scripts that are checks. Where one is named by a bare word, its variants (`test:unit`) are parts of it.
-fn scripts(manifest: &serde_json::Map<String, Value>) -> impl Iterator<Item = (&str, Kind)> {
+pub(super) fn scripts(
+    manifest: &serde_json::Map<String, Value>,
+) -> impl Iterator<Item = (&str, Kind)> {
     let scripts = manifest.get("scripts").and_then(Value::as_object);
     let named = move || scripts.into_iter().flatten().take(SCRIPTS_LIMIT);
     named().filter_map(move |(name, body)| {

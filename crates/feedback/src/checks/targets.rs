@@ -121,6 +121,17 @@ impl Targets {
             .collect()
     }
 
+    /// What runs when each of the targets does that are named as checks.
+    pub(super) fn recipes(&self, program: &str) -> BTreeMap<String, Vec<String>> {
+        let named = self.0.keys().filter(|name| names::kind_of(name).is_some());
+        let lines = |name: &String| {
+            let reached = self.reached(std::slice::from_ref(name)).into_iter();
+            let targets = reached.filter_map(|name| self.0.get(name));
+            targets.flat_map(|target| target.lines.iter().cloned()).collect()
+        };
+        named.map(|name| (format!("{program} {name}"), lines(name))).collect()
+    }
+
     /// A target without a single line to run, itself or in what it needs, checks nothing.
     fn is_empty(&self, name: &str) -> bool {
         let reached = self.reached(&[name.to_owned()]);

@@ -139,6 +139,11 @@ impl Survey {
     }
 }
 
+/// Whether detection wants to read what is at this path. All other files only have to be there.
+pub fn is_wanted(path: &str) -> bool {
+    place(path).is_some_and(|(directory, name)| is_interesting(&directory, name))
+}
+
 /// A path as directory and name, if it is one that a check could be about.
 fn place(path: &str) -> Option<(Directory, &str)> {
     let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));

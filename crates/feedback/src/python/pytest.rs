@@ -335,7 +335,7 @@ impl Trace {
 }
 
 /// What was expected and what was there, in `assert 0 == 4` and `AssertionError: 0 != 2 : sums`.
-fn sides(message: &str) -> (&str, &str) {
+pub(super) fn sides(message: &str) -> (&str, &str) {
     let line = message.lines().next().unwrap_or_default().trim();
     let line = line.strip_prefix("AssertionError: ").unwrap_or(line);
     if line.ends_with("...") {
@@ -354,7 +354,7 @@ fn sides(message: &str) -> (&str, &str) {
 }
 
 /// The place in `File "/src/test_syntax.py", line 1`.
-fn quoted_place(line: &str, workspace: &Workspace) -> Option<Place> {
+pub(super) fn quoted_place(line: &str, workspace: &Workspace) -> Option<Place> {
     let (path, rest) = line.trim_start().strip_prefix("File \"")?.split_once("\", line ")?;
     let (line, _) = located::leading_number(rest)?;
     let place = workspace.place(path, Some(line), None);

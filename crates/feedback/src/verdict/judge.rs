@@ -233,6 +233,7 @@ fn outcome(
     let passed = |run: &Run| run.state() == State::Passed;
     let stopped = |run: &Run| run.state() == State::Stopped;
     let ran_tests = |runs: &[Run]| runs.iter().any(|run| run.tests() > 0);
+    let has = |wanted: Change| tests.values().any(|change| *change == wanted);
     let fails_always = !base.is_empty() && !base.iter().any(passed);
     if head.is_empty() {
         return Outcome::NotRun;
@@ -245,6 +246,8 @@ fn outcome(
         return match () {
             () if ran_tests(base) && !ran_tests(head) => Outcome::Regressed(Reason::NoTestLeft),
             () if !head.iter().all(passed) => Outcome::Flaky,
+            // Nor does it make one fixed that fails as it did.
+            () if fails_always && has(Change::KnownFailure) => Outcome::KnownFailure,
             () if fails_always => Outcome::Fixed,
             () => Outcome::Passed,
         };

@@ -29,7 +29,7 @@ pub mod weakened;
 
 pub use baseline::{Baseline, baseline_key};
 pub use change::{Change, TestVerdict};
-pub use judge::{CheckVerdict, Conclusion, Evidence, Outcome, Reason, Verdict, judge};
+pub use judge::{CheckVerdict, Conclusion, Evidence, Outcome, Reason, Side, Verdict, judge};
 pub use run::{Ended, Run};
 
 #[cfg(test)]

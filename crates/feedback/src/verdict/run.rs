@@ -54,6 +54,11 @@ impl Run {
         }
     }
 
+    /// Whether it began at all. One that did not says something about the machine, and nothing about the code.
+    pub fn was_run(&self) -> bool {
+        self.state() != State::NotRun
+    }
+
     /// How many tests it ran, skipped ones included.
     pub(super) fn tests(&self) -> u64 {
         let tests = self.report.counts().tests;

@@ -4,6 +4,7 @@
 //! Nothing is checked out here, ever. What git says about hostile objects is read by strict readers.
 
 mod blobs;
+mod difference;
 mod remote;
 mod run;
 

@@ -60,6 +60,10 @@ impl RefName {
         Self("refs/lamp/notes".to_owned())
     }
 
+    pub(crate) fn receipts() -> Self {
+        Self("refs/lamp/receipts".to_owned())
+    }
+
     /// A branch by its short name, if that is a name that git allows and that means one thing.
     pub(crate) fn base(short: &str) -> Option<Self> {
         let plain = |c: char| c.is_alphanumeric() || "._-/+@#".contains(c);

@@ -24,7 +24,10 @@ mod tests;
 mod touched;
 mod verdict;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem::discriminant,
+};
 
 pub use links::stays_inside;
 pub use names::{NameFault, check as check_path};
@@ -169,7 +172,10 @@ impl<'a, S: KnownSecrets> Inspector<'a, S> {
     }
 
     fn flag(&mut self, path: &[u8], kind: FlagKind) {
-        if self.flags.len() < MOST_FLAGS {
+        // Of each kind, so that a crowd of one does not hide another.
+        let of_a_kind = discriminant(&kind);
+        let known = self.flags.iter().filter(|flag| discriminant(&flag.kind) == of_a_kind).count();
+        if known < MOST_FLAGS {
             self.flags.push(Flag { path: shown::line(path, 300), kind });
         }
     }

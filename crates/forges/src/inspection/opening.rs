@@ -1,5 +1,5 @@
 //! Files that run without anybody asking: when a directory is opened or entered, when dependencies are installed, when a forge
-//! sees a push. Known by their names, in any case, because editors on some systems do not care either.
+//! sees a push (those are listed in [`contracts::forge`], where approvals are looked at too). Known by their names, in any case, because editors on some systems do not care either.
 
 use super::verdict::FlagKind;
 
@@ -76,34 +76,6 @@ const HOOKS: &[&str] = &[
     "update",
 ];
 
-/// What a forge runs: a directory at the top, or a file at the top.
-const WORKFLOWS: &[(&str, &str)] = &[
-    (".github/workflows/", "GitHub Actions"),
-    (".github/actions/", "GitHub Actions"),
-    (".gitea/workflows/", "Gitea Actions"),
-    (".forgejo/workflows/", "Forgejo Actions"),
-    (".gitlab-ci.yml", "GitLab CI"),
-    (".gitlab-ci.yaml", "GitLab CI"),
-    (".gitlab/ci/", "GitLab CI"),
-    (".circleci/", "CircleCI"),
-    (".travis.yml", "Travis CI"),
-    (".buildkite/", "Buildkite"),
-    (".drone.yml", "Drone"),
-    (".woodpecker.yml", "Woodpecker"),
-    (".woodpecker.yaml", "Woodpecker"),
-    (".woodpecker/", "Woodpecker"),
-    (".teamcity/", "TeamCity"),
-    (".tekton/", "Tekton"),
-    (".semaphore/", "Semaphore"),
-    ("azure-pipelines.yml", "Azure Pipelines"),
-    (".azure-pipelines/", "Azure Pipelines"),
-    ("bitbucket-pipelines.yml", "Bitbucket Pipelines"),
-    ("appveyor.yml", "AppVeyor"),
-    (".appveyor.yml", "AppVeyor"),
-    ("cloudbuild.yaml", "Cloud Build"),
-    ("jenkinsfile", "Jenkins"),
-];
-
 /// What runs it, if it runs by being opened.
 pub(super) fn runs(path: &[u8]) -> Option<&'static str> {
     let path = lower(path);
@@ -120,12 +92,7 @@ pub(super) fn runs(path: &[u8]) -> Option<&'static str> {
 
 /// Which forge runs it, if one does.
 pub(super) fn workflow(path: &[u8]) -> Option<&'static str> {
-    let path = lower(path);
-    let is_it = |place: &str| match place.strip_suffix('/') {
-        Some(directory) => path.starts_with(place) || path == directory,
-        None => path == place,
-    };
-    WORKFLOWS.iter().find(|(place, _)| is_it(place)).map(|(_, what)| *what)
+    contracts::forge::workflow(&String::from_utf8_lossy(path))
 }
 
 /// What tells git itself how to behave.
@@ -179,17 +146,6 @@ mod tests {
         {
             assert_eq!(runs(path.as_bytes()), None, "{path}");
         }
-    }
-
-    #[test]
-    fn workflows_are_at_the_top() {
-        assert_eq!(workflow(b".github/workflows/ci.yml"), Some("GitHub Actions"));
-        assert_eq!(workflow(b".GitHub/Workflows/ci.yml"), Some("GitHub Actions"));
-        assert_eq!(workflow(b".github/workflows"), Some("GitHub Actions"), "a link there");
-        assert_eq!(workflow(b".gitlab-ci.yml"), Some("GitLab CI"));
-        assert_eq!(workflow(b"Jenkinsfile"), Some("Jenkins"));
-        assert_eq!(workflow(b"docs/.github/workflows/ci.yml"), None);
-        assert_eq!(workflow(b".github/CODEOWNERS"), None);
     }
 
     #[test]

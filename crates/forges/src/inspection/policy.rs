@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use contracts::forge::Workflows;
+
 /// How much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -39,15 +41,6 @@ pub enum Submodules {
     #[default]
     Refused,
     Allowed,
-}
-
-/// Files that a forge runs with rights of its own (RV6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Workflows {
-    #[default]
-    NeedApproval,
-    /// A person approved for this task that they change.
-    Approved,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

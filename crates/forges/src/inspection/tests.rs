@@ -54,6 +54,15 @@ fn workflow_files_need_an_approval_of_their_own() {
 }
 
 #[test]
+fn a_crowd_of_one_kind_hides_no_other() {
+    let crowd = (0..2 * MOST_FLAGS).map(|number| added(&format!("a/{number}"), Mode::Executable));
+    let touched: Vec<Touched> = crowd.chain([added("z/link", Mode::Symlink)]).collect();
+    let flags = judged(&Policy::default(), &touched).unwrap();
+    assert_eq!(flags.len(), MOST_FLAGS + 1);
+    assert_eq!(flags.last().map(|flag| &flag.kind), Some(&FlagKind::Link));
+}
+
+#[test]
 fn all_that_is_wrong_is_told_at_once_and_not_endlessly() {
     let many: Vec<Touched> = (0..100).map(|n| added(&format!("../{n}"), Mode::File)).collect();
     let refused = judged(&Policy::default(), &many).unwrap_err();

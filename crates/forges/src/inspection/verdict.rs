@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use contracts::forge;
+
 use super::{names::NameFault, secrets::Kind};
 
 /// Something that a person should look at twice (RV6).
@@ -41,6 +43,25 @@ pub enum FlagKind {
     Deceives {
         line: usize,
     },
+}
+
+impl Flag {
+    /// As the engine hears of it.
+    pub(crate) fn told(self) -> forge::Flag {
+        let kind = match &self.kind {
+            FlagKind::RunsWhenOpened { .. } | FlagKind::LifecycleScript { .. } => {
+                forge::FlagKind::RunsWhenOpened
+            }
+            FlagKind::Workflow { .. } => forge::FlagKind::Workflow,
+            FlagKind::Submodule | FlagKind::Modules => forge::FlagKind::Submodule,
+            FlagKind::BecameExecutable
+            | FlagKind::Link
+            | FlagKind::Attributes
+            | FlagKind::LikeSecret { .. }
+            | FlagKind::Deceives { .. } => forge::FlagKind::Odd,
+        };
+        forge::Flag { kind, text: self.to_string(), path: self.path }
+    }
 }
 
 impl fmt::Display for Flag {

@@ -1,20 +1,10 @@
 //! What a pull request changes, as a patch.
 
-use contracts::{
-    forge::{Diff, PullError},
-    sandbox::Cut,
-};
+use contracts::forge::{Diff, PullError};
 use domain::code::PullRequestNumber;
-use tokio::io::AsyncReadExt as _;
 
 use super::ledger::{Entry, Ledger, git_trouble};
-use crate::{
-    git::{GitError, QUICK, RefName, Running},
-    house::House,
-};
-
-/// More than anybody reads; the rest is in the repository.
-const LARGEST: u64 = 8 << 20;
+use crate::{git::RefName, house::House};
 
 impl<H: House> Ledger<'_, H> {
     /// From where it left its base to what its branch is at; after the end, to what was delivered last.
@@ -33,25 +23,7 @@ impl<H: House> Ledger<'_, H> {
         };
         let onto = record.merged_onto.as_ref().or_else(|| far.at(base.as_ref()?));
         let onto = onto.ok_or_else(|| PullError::BranchGone { branch: record.base.clone() })?;
-        self.patch(&format!("{onto}...{head}")).await.map_err(git_trouble)
-    }
-
-    async fn patch(&self, range: &str) -> Result<Diff, GitError> {
-        let mut command = self.house.git().on(&self.mirror.path);
-        command.args(["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--full-index"]);
-        command.args(["--submodule=short", "--find-renames", range, "--"]);
-        let mut running = Running::start(command, QUICK)?;
-        let mut text = Vec::new();
-        if let Some(output) = &mut running.output {
-            let mut output = output.take(LARGEST);
-            let reading = output.read_to_end(&mut text);
-            let read = tokio::time::timeout(QUICK.time, reading).await;
-            read.map_err(|_late| GitError::OutOfTime)??;
-        }
-        if text.len() as u64 == LARGEST {
-            return Ok(Diff { text, cut: Cut::Cut });
-        }
-        running.end(1).await?.checked("compare")?;
-        Ok(Diff { text, cut: Cut::Whole })
+        let (git, path) = (self.house.git(), &self.mirror.path);
+        git.patch(path, head, &format!("{onto}...{head}")).await.map_err(git_trouble)
     }
 }

@@ -157,7 +157,7 @@ impl<'h, H: House> Ledger<'h, H> {
         let tree = format!("100644 blob {blob}\tpull.json\n");
         let tree = git.tell("write a record", path, &["mktree"], tree.as_bytes()).await;
         let tree = tree.map_err(git_trouble)?;
-        let (who, seconds) = (platform(), self.seconds());
+        let (who, seconds) = (Identity::platform(), self.seconds());
         let people = [("AUTHOR", &who), ("COMMITTER", &who)];
         let message = format!("Pull request {}\n", record.number);
         let parents: Vec<&CommitId> = after.into_iter().collect();
@@ -215,10 +215,6 @@ async fn read_one(
         Ok(_) => unreadable("it has another number".to_owned()),
         Err(error) => unreadable(error.to_string()),
     })
-}
-
-pub(super) fn platform() -> Identity {
-    Identity { name: "Lamplighter".to_owned(), email: "lamp@lamplighter.invalid".to_owned() }
 }
 
 pub(super) fn crowded() -> PullError {

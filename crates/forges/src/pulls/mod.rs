@@ -3,32 +3,35 @@
 //! A pull request is a record in the repository itself ([`record`]), below a ref of its own that only ever grows. Any remote that
 //! git can push to can keep it; a clone can have it; no server of ours has to be there for it to be read.
 
+mod by_hand;
+mod checkout;
 mod deliver;
 mod diff;
 mod ledger;
 mod merge;
 mod notes;
 pub mod record;
+mod revert;
 
 use contracts::{
     Key,
     forge::{
-        Author, Change, Check, Comment, Delivery, Diff, ForgeError, Forges, Merge, Opinion, Pull,
-        PullError, PullRequest, PullRequests, PullState, Review,
+        Author, Change, Check, Comment, Comparison, Delivery, Diff, Files, ForgeError, Forges,
+        Merge, Opinion, Pull, PullError, PullRequest, PullRequests, PullState, Revert, Review,
+        Taking,
     },
 };
-use domain::{
-    code::{CommitId, PullRequestNumber, RepositoryName},
-    id::SandboxId,
-};
+use domain::code::{CommitId, PullRequestNumber, RepositoryName};
 use ledger::{BRANCHES, Edit, Entry, Ledger, PULLS, trouble};
 pub use notes::LARGEST_NOTE;
+use notes::Shelf;
 use record::Record;
 
 use crate::{
     git::{Far, RefName},
     house::House,
     plain::PlainGit,
+    reading,
 };
 
 impl<H: House> Forges for PlainGit<H> {
@@ -43,13 +46,44 @@ impl<H: House> Forges for PlainGit<H> {
             .map_err(|_wrong| ForgeError::Rejected { reason: "it has no commit".to_owned() })
     }
 
-    async fn take_change(
+    async fn take_change(&self, key: Key, taking: &Taking) -> Result<Change, ForgeError> {
+        Ok(self.take(key, taking).await?)
+    }
+
+    async fn files(
         &self,
-        key: Key,
-        sandbox: SandboxId,
         repository: &RepositoryName,
-    ) -> Result<Change, ForgeError> {
-        Ok(self.take(key, sandbox, repository).await?.change)
+        commit: &CommitId,
+        wanted: fn(&str) -> bool,
+    ) -> Result<Files, ForgeError> {
+        reading::files(&self.house, repository, commit, wanted).await
+    }
+
+    async fn compare(
+        &self,
+        repository: &RepositoryName,
+        base: &CommitId,
+        head: &CommitId,
+    ) -> Result<Comparison, ForgeError> {
+        reading::compare(&self.house, repository, base, head).await
+    }
+
+    async fn note(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+        note: &[u8],
+    ) -> Result<(), ForgeError> {
+        Ok(Ledger::open(&self.house, repository)?.keep(Shelf::Notes, commit, note).await?)
+    }
+
+    async fn keep_receipt(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+        envelope: &[u8],
+    ) -> Result<(), ForgeError> {
+        Ok(Ledger::open(&self.house, repository)?.keep(Shelf::Receipts, commit, envelope).await?)
     }
 
     async fn deliver(&self, _key: Key, delivery: &Delivery) -> Result<PullRequest, ForgeError> {
@@ -66,6 +100,8 @@ impl<H: House> PullRequests for PlainGit<H> {
     ) -> Result<Pull, PullError> {
         let ledger = Ledger::open(&self.house, repository)?;
         let (far, Entry { record, .. }) = ledger.record(number, &[BRANCHES]).await?;
+        let bases = ledger.bases(std::iter::once(&record)).await?;
+        let record = ledger.noticed(bases.as_ref(), record).await?;
         Ok(self.seen(repository, &far, record))
     }
 
@@ -74,7 +110,14 @@ impl<H: House> PullRequests for PlainGit<H> {
         let (far, records) = ledger.records(&[PULLS, BRANCHES]).await?;
         // One that somebody spoiled does not hide the others.
         let readable = records.into_values().rev().filter_map(Result::ok);
-        Ok(readable.map(|entry| self.seen(repository, &far, entry.record)).collect())
+        let records: Vec<Record> = readable.map(|entry| entry.record).collect();
+        let bases = ledger.bases(records.iter()).await?;
+        let mut pulls = Vec::with_capacity(records.len());
+        for record in records {
+            let record = ledger.noticed(bases.as_ref(), record).await?;
+            pulls.push(self.seen(repository, &far, record));
+        }
+        Ok(pulls)
     }
 
     async fn diff(
@@ -152,6 +195,15 @@ impl<H: House> PullRequests for PlainGit<H> {
         Ledger::open(&self.house, repository)?.merge(number, merge).await
     }
 
+    async fn revert(
+        &self,
+        repository: &RepositoryName,
+        number: PullRequestNumber,
+        revert: &Revert,
+    ) -> Result<PullRequest, PullError> {
+        Ledger::open(&self.house, repository)?.revert(number, revert).await
+    }
+
     async fn close(
         &self,
         repository: &RepositoryName,
@@ -177,17 +229,16 @@ impl<H: House> PlainGit<H> {
         repository: &RepositoryName,
         commit: &CommitId,
     ) -> Result<Option<Vec<u8>>, PullError> {
-        Ledger::open(&self.house, repository)?.note_on(commit).await
+        Ledger::open(&self.house, repository)?.kept(Shelf::Notes, commit).await
     }
 
-    /// Puts a note on a commit. The same note again changes nothing.
-    pub async fn put_note(
+    /// The signed receipt of a commit, if there is one. Anybody who may push can have written it.
+    pub async fn receipt_of(
         &self,
         repository: &RepositoryName,
         commit: &CommitId,
-        note: &[u8],
-    ) -> Result<(), PullError> {
-        Ledger::open(&self.house, repository)?.put_note(commit, note).await
+    ) -> Result<Option<Vec<u8>>, PullError> {
+        Ledger::open(&self.house, repository)?.kept(Shelf::Receipts, commit).await
     }
 
     fn seen(&self, repository: &RepositoryName, far: &Far, record: Record) -> Pull {

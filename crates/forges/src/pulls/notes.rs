@@ -1,47 +1,89 @@
-//! Notes on commits: what `lamp why` reads, long after the task is gone.
+//! What is kept about commits: notes, which `lamp why` reads long after the task is gone, and signed receipts, which `lamp verify` reads where no
+//! server is.
 //!
-//! They are kept as git's own notes are (a tree of contents named by commits), below `refs/lamp/notes`, so that they travel with
-//! the repository and change no commit.
+//! They are kept as git's own notes are (a tree of contents named by commits), below `refs/lamp/notes` and `refs/lamp/receipts`, so that
+//! they travel with the repository and change no commit.
 
-use contracts::forge::PullError;
+use contracts::forge::{LARGEST_RECEIPT, PullError};
 use domain::code::CommitId;
 
-use super::ledger::{ATTEMPTS, Ledger, crowded, far_trouble, git_trouble, platform};
+use super::ledger::{ATTEMPTS, Ledger, crowded, far_trouble, git_trouble};
 use crate::{
     git::{GitError, PushError, QUICK, RefName, Update, run},
-    house::House,
+    house::{House, Identity},
     taking::write_commit,
 };
 
 /// Of one note.
 pub const LARGEST_NOTE: usize = 256 << 10;
 
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shelf {
+    Notes,
+    Receipts,
+}
+
+impl Shelf {
+    fn name(self) -> RefName {
+        match self {
+            Self::Notes => RefName::notes(),
+            Self::Receipts => RefName::receipts(),
+        }
+    }
+
+    const fn largest(self) -> usize {
+        match self {
+            Self::Notes => LARGEST_NOTE,
+            Self::Receipts => LARGEST_RECEIPT,
+        }
+    }
+
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Notes => "note",
+            Self::Receipts => "receipt",
+        }
+    }
+}
+
 impl<H: House> Ledger<'_, H> {
-    /// The note on a commit.
-    pub(super) async fn note_on(&self, commit: &CommitId) -> Result<Option<Vec<u8>>, PullError> {
-        let name = RefName::notes();
+    /// What is kept about a commit.
+    pub(super) async fn kept(
+        &self,
+        kind: Shelf,
+        commit: &CommitId,
+    ) -> Result<Option<Vec<u8>>, PullError> {
+        let name = kind.name();
         let far = self.look(&[name.as_str()]).await?;
         let Some(at) = far.at(&name) else { return Ok(None) };
         self.have(at, &name).await?;
         let mut blobs = self.house.git().blobs(&self.mirror.path, QUICK).map_err(git_trouble)?;
-        let read = blobs.file(at, &place(commit), LARGEST_NOTE as u64).await;
+        let read = blobs.file(at, &place(commit), kind.largest() as u64).await;
         read.map_err(git_trouble)
     }
 
-    /// Puts a note on a commit, in place of the one that is there.
-    pub(super) async fn put_note(&self, commit: &CommitId, note: &[u8]) -> Result<(), PullError> {
-        if note.len() > LARGEST_NOTE {
-            let reason = format!("a note has at most {LARGEST_NOTE} bytes");
-            return Err(PullError::Refused { reason });
+    /// Keeps something about a commit, in place of what is there.
+    pub(super) async fn keep(
+        &self,
+        kind: Shelf,
+        commit: &CommitId,
+        content: &[u8],
+    ) -> Result<(), PullError> {
+        let (noun, most) = (kind.noun(), kind.largest());
+        if content.len() > most {
+            return Err(PullError::Refused {
+                reason: format!("a {noun} has at most {most} bytes"),
+            });
         }
-        let name = RefName::notes();
+        let name = kind.name();
         for _ in 0..ATTEMPTS {
             let far = self.look(&[name.as_str()]).await?;
             let old = far.at(&name).cloned();
             if let Some(at) = &old {
                 self.have(at, &name).await?;
             }
-            let Some(new) = self.with_note(old.as_ref(), commit, note).await? else {
+            let Some(new) = self.with_one(old.as_ref(), kind, commit, content).await? else {
                 return Ok(());
             };
             match self.push(&[Update { name: name.clone(), old, new }]).await {
@@ -57,15 +99,16 @@ impl<H: House> Ledger<'_, H> {
         if is_here.map_err(git_trouble)? { Ok(()) } else { self.bring(&[name.as_str()]).await }
     }
 
-    /// The notes with one more; nothing when it is there already.
-    async fn with_note(
+    /// The tree with one more; nothing when it is there already.
+    async fn with_one(
         &self,
         old: Option<&CommitId>,
+        kind: Shelf,
         commit: &CommitId,
-        note: &[u8],
+        content: &[u8],
     ) -> Result<Option<CommitId>, PullError> {
         let (git, path) = (self.house.git(), &self.mirror.path);
-        let blob = git.write_blob(path, note).await.map_err(git_trouble)?;
+        let blob = git.write_blob(path, content).await.map_err(git_trouble)?;
         let scratch = tempfile::Builder::new().prefix("notes-").tempdir_in(self.house.scratch());
         let scratch = scratch.map_err(|error| git_trouble(GitError::Io(error)))?;
         let index = scratch.path().join("index");
@@ -87,9 +130,12 @@ impl<H: House> Ledger<'_, H> {
                 return Ok(None);
             }
         }
-        let (who, seconds) = (platform(), self.seconds());
+        let (who, seconds) = (Identity::platform(), self.seconds());
         let people = [("AUTHOR", &who), ("COMMITTER", &who)];
-        let message = format!("Note on {commit}\n");
+        let message = match kind {
+            Shelf::Notes => format!("Note on {commit}\n"),
+            Shelf::Receipts => format!("Receipt of {commit}\n"),
+        };
         let parents: Vec<&CommitId> = old.into_iter().collect();
         let written = write_commit(git, path, &tree, &parents, people, seconds, &message).await;
         written.map(Some).map_err(git_trouble)

@@ -2,24 +2,34 @@
 
 use std::path::Path;
 
+use contracts::forge::Taking;
 use domain::code::CommitId;
+use tokio::process::Command;
 
 use crate::{
     git::{Git, GitError, QUICK, run},
-    house::{Identity, Message, Order},
+    house::{Custom, Identity},
 };
 
-/// Makes the commit. The same order and tree give the same commit.
+/// Makes the commit. The same taking and tree give the same commit.
 pub(crate) async fn commit(
     git: &Git,
     repository: &Path,
     tree: &str,
-    order: &Order,
+    taking: &Taking,
+    custom: &Custom,
 ) -> Result<CommitId, GitError> {
-    let people = [("AUTHOR", &order.author), ("COMMITTER", &order.committer)];
-    let seconds = order.at.as_millis().div_euclid(1_000).max(0);
-    let parents = [&order.parent];
-    write(git, repository, tree, &parents, people, seconds, &text(&order.message)).await
+    let people = [("AUTHOR", &custom.author), ("COMMITTER", &custom.committer)];
+    let seconds = taking.at.as_millis().div_euclid(1_000).max(0);
+    let command = described(git.on(repository), people, seconds);
+    let seal = custom.signing_key.as_deref().map_or(Seal::None, Seal::Ssh);
+    make(command, seal, (tree, &[&taking.parent]), &text(&taking.message)).await
+}
+
+/// What a commit is signed with.
+enum Seal<'a> {
+    None,
+    Ssh(&'a Path),
 }
 
 pub(crate) async fn write(
@@ -31,13 +41,32 @@ pub(crate) async fn write(
     seconds: i64,
     message: &str,
 ) -> Result<CommitId, GitError> {
-    let mut command = git.on(repository);
+    let command = described(git.on(repository), people, seconds);
+    make(command, Seal::None, (tree, parents), message).await
+}
+
+fn described(mut command: Command, people: [(&str, &Identity); 2], seconds: i64) -> Command {
     for (role, who) in people {
         command.env(format!("GIT_{role}_NAME"), word(&who.name, "Lamplighter"));
-        command.env(format!("GIT_{role}_EMAIL"), word(&who.email, "lamp@lamplighter.invalid"));
+        command.env(format!("GIT_{role}_EMAIL"), word(&who.email, "lamplighter@localhost"));
         command.env(format!("GIT_{role}_DATE"), format!("@{seconds} +0000"));
     }
-    command.args(["commit-tree", "--no-gpg-sign", tree]);
+    command
+}
+
+async fn make(
+    mut command: Command,
+    seal: Seal<'_>,
+    (tree, parents): (&str, &[&CommitId]),
+    message: &str,
+) -> Result<CommitId, GitError> {
+    match seal {
+        Seal::None => command.args(["commit-tree", "--no-gpg-sign", tree]),
+        Seal::Ssh(key) => {
+            command.args(["-c", "gpg.format=ssh", "-c", "gpg.ssh.program=ssh-keygen"]);
+            command.args(["commit-tree", &format!("--gpg-sign={}", key.display()), tree])
+        }
+    };
     for parent in parents {
         command.args(["-p", parent.as_str()]);
     }
@@ -54,34 +83,17 @@ fn word(text: &str, otherwise: &str) -> String {
     if kept.is_empty() { otherwise.to_owned() } else { kept.to_owned() }
 }
 
-/// Subject, body and trailers. What is one line stays one line, so that nobody smuggles a trailer in.
-fn text(message: &Message) -> String {
-    let one_line = |text: &str, longest: usize| -> String {
-        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(longest).collect()
-    };
-    let mut text = one_line(&message.subject, 200).trim().to_owned();
-    if text.is_empty() {
-        text.push_str("Change");
+/// Of a whole message. Whoever wrote more than that wrote no message.
+const LONGEST_MESSAGE: usize = 64 << 10;
+
+/// The words are made by `evidence`, which keeps what agents wrote from being a trailer. Here they only have to be a text.
+fn text(message: &str) -> String {
+    let fine = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
+    let text: String = message.chars().filter(fine).take(LONGEST_MESSAGE).collect();
+    match text.trim() {
+        "" => "Change\n".to_owned(),
+        text => format!("{text}\n"),
     }
-    let body: String =
-        message.body.chars().filter(|c| *c == '\n' || !c.is_control()).take(20_000).collect();
-    if !body.trim().is_empty() {
-        text.push_str("\n\n");
-        text.push_str(body.trim());
-    }
-    let mut trailers = message.trailers.iter().take(50).peekable();
-    if trailers.peek().is_some() {
-        // A body that ends like a trailer is kept apart from ours.
-        text.push('\n');
-    }
-    for (key, value) in trailers {
-        let key: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
-        for part in ["\n", &key, ": ", one_line(value, 500).trim()] {
-            text.push_str(part);
-        }
-    }
-    text.push('\n');
-    text
 }
 
 #[cfg(test)]
@@ -89,17 +101,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_one_line_stays_one_line() {
-        let message = Message {
-            subject: "Fix\nSigned-off-by: boss".to_owned(),
-            body: "Because.\r\n".to_owned(),
-            trailers: vec![("Lamp-Task".to_owned(), "t_1\nSigned-off-by: boss".to_owned())],
-        };
-        assert_eq!(
-            text(&message),
-            "Fix Signed-off-by: boss\n\nBecause.\n\nLamp-Task: t_1 Signed-off-by: boss\n"
-        );
-        assert_eq!(text(&Message::default()), "Change\n");
+    fn a_message_is_a_text_and_a_name_is_one_line() {
+        let message = "Fix\u{1b}[2J it\r\n\nBecause.\n\nLamp-Task: t_1\n\n";
+        assert_eq!(text(message), "Fix[2J it\n\nBecause.\n\nLamp-Task: t_1\n");
+        assert_eq!(text("\0 \n"), "Change\n");
+        assert_eq!(text(&"x".repeat(1 << 20)).len(), LONGEST_MESSAGE + 1);
         assert_eq!(word("A <b>\nC", "x"), "A bC");
         assert_eq!(word(" <> ", "x"), "x");
     }

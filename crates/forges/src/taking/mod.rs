@@ -15,13 +15,12 @@ mod script;
 
 use contracts::{
     Key,
-    forge::{Change, ForgeError},
+    forge::{Change, ForgeError, Taking},
     sandbox::{CommandName, Cut, Ended, SandboxError, Sandboxes as _, Streams},
 };
 use domain::{
     code::{CommitId, RepositoryName},
     digest::Digest,
-    id::SandboxId,
 };
 use tokio::sync::mpsc;
 
@@ -30,16 +29,9 @@ use quarantine::Quarantine;
 
 use crate::{
     git::{GitError, RefName},
-    house::{House, HouseError, Mirror, Order},
-    inspection::{Flag, Inspector, Mode, Refused, Touched},
+    house::{Custom, House, HouseError, Mirror},
+    inspection::{Flag, Inspector, Mode, Policy, Refused, Touched},
 };
-
-/// A change, and what a person should look at twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken {
-    pub change: Change,
-    pub flags: Vec<Flag>,
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
@@ -107,44 +99,44 @@ impl From<TakeError> for ForgeError {
 pub(crate) async fn take<H: House>(
     house: &H,
     key: Key,
-    sandbox: SandboxId,
-    repository: &RepositoryName,
-) -> Result<Taken, TakeError> {
-    let mirror = house.mirror(repository)?;
-    let order = house.order(key, sandbox, repository).await?;
-    let (git, limits) = (house.git(), order.policy.limits);
+    taking: &Taking,
+) -> Result<Change, TakeError> {
+    let mirror = house.mirror(&taking.repository)?;
+    let custom = house.custom(taking).await?;
+    let (git, limits) = (house.git(), custom.limits);
+    let judge = Judge { policy: custom.policy(taking.workflows), base: &taking.base };
     let name = ref_of(key);
     let quarantine =
-        Quarantine::open(house.scratch(), git, &mirror.path, &order.base, limits).await?;
+        Quarantine::open(house.scratch(), git, &mirror.path, &taking.base, limits).await?;
     if let Some(commit) = git.resolve(&mirror.path, &name).await? {
-        let seen = inspect(house, &quarantine, &order, commit.as_str()).await?;
-        return Ok(seen.taken(commit));
+        let seen = inspect(house, &quarantine, &judge, commit.as_str()).await?;
+        return Ok(seen.change(commit));
     }
-    let tree = bring_out(house, key, sandbox, &order, &quarantine).await?;
-    quarantine.check_whole(&tree, &order.base).await?;
-    let parent_tree = format!("{}^{{tree}}", order.parent);
+    let tree = bring_out(house, key, taking, &custom, &quarantine).await?;
+    quarantine.check_whole(&tree, &taking.base).await?;
+    let parent_tree = format!("{}^{{tree}}", taking.parent);
     let before = git.ask("find a tree", &quarantine.path(), &["rev-parse", &parent_tree]).await?;
     if before == tree.as_str() {
         return Err(TakeError::NothingChanged);
     }
-    let seen = inspect(house, &quarantine, &order, tree.as_str()).await?;
+    let seen = inspect(house, &quarantine, &judge, tree.as_str()).await?;
     if seen.touched.is_empty() {
         return Err(TakeError::NothingChanged);
     }
-    let commit = commit::commit(git, &quarantine.path(), tree.as_str(), &order).await?;
-    let commit = keep(house, repository, &mirror, &quarantine, &name, commit).await?;
-    Ok(seen.taken(commit))
+    let commit = commit::commit(git, &quarantine.path(), tree.as_str(), taking, &custom).await?;
+    let commit = keep(house, &taking.repository, &mirror, &quarantine, &name, commit).await?;
+    Ok(seen.change(commit))
 }
 
 /// Runs the script inside, and has what it sends taken into the quarantine.
 async fn bring_out<H: House>(
     house: &H,
     key: Key,
-    sandbox: SandboxId,
-    order: &Order,
+    taking: &Taking,
+    custom: &Custom,
     quarantine: &Quarantine,
 ) -> Result<crate::inspection::ObjectName, TakeError> {
-    let command = script::command(order, &order.policy.limits);
+    let command = script::command(taking, custom);
     // Another name each time: a command that ended is not run again, and what it said is gone.
     let name = CommandName::new(format!("{} {key}", quarantine.name()));
     let (nothing, input) = mpsc::channel(1);
@@ -152,16 +144,16 @@ async fn bring_out<H: House>(
     let (sender, output) = mpsc::channel(16);
     let running = async {
         let streams = Streams { input, output: sender };
-        Ok(house.sandboxes().exec(sandbox, &name, &command, streams).await?)
+        Ok(house.sandboxes().exec(taking.sandbox, &name, &command, streams).await?)
     };
     // The sandbox keeps the time inside; this is for what is done with it here.
-    let longest = order.policy.limits.time.saturating_mul(2);
+    let longest = custom.limits.time.saturating_mul(2);
     let both = async { tokio::try_join!(running, quarantine.receive(output)) };
     let late = |_| TakeError::Inside { reason: "it took too long".to_owned() };
     let (finished, (heading, complaint)) =
         tokio::time::timeout(longest, both).await.map_err(late)??;
     if finished.cut == Cut::Cut {
-        return Err(TakeError::LargePack { limit: order.policy.limits.pack_bytes });
+        return Err(TakeError::LargePack { limit: custom.limits.pack_bytes });
     }
     let ended = match finished.ending {
         Ended::Exited(0) => None,
@@ -178,6 +170,12 @@ async fn bring_out<H: House>(
     }
 }
 
+/// What a tree is held against.
+struct Judge<'t> {
+    policy: Policy,
+    base: &'t CommitId,
+}
+
 /// What was found out about a tree.
 struct Seen {
     touched: Vec<Touched>,
@@ -185,11 +183,11 @@ struct Seen {
 }
 
 impl Seen {
-    fn taken(self, commit: CommitId) -> Taken {
+    fn change(self, commit: CommitId) -> Change {
         let path = |one: &Touched| String::from_utf8_lossy(&one.path).into_owned();
         let paths = self.touched.iter().map(path).collect();
-        let change = Change { commit, difference: difference(&self.touched), paths };
-        Taken { change, flags: self.flags }
+        let flags = self.flags.into_iter().map(Flag::told).collect();
+        Change { commit, difference: difference(&self.touched), paths, flags }
     }
 }
 
@@ -197,17 +195,17 @@ impl Seen {
 async fn inspect<H: House>(
     house: &H,
     quarantine: &Quarantine,
-    order: &Order,
+    judge: &Judge<'_>,
     tree: &str,
 ) -> Result<Seen, TakeError> {
-    let touched = quarantine.touched(&order.base, tree).await?;
-    let mut inspector = Inspector::new(&order.policy, house.secrets());
+    let touched = quarantine.touched(judge.base, tree).await?;
+    let mut inspector = Inspector::new(&judge.policy, house.secrets());
     inspector.outline(&touched);
-    if touched.len() <= order.policy.limits.files {
+    if touched.len() <= judge.policy.limits.files {
         let names = quarantine.names(tree).await?;
         let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         inspector.meetings(&touched, names);
-        look_inside(&mut inspector, quarantine, order, &touched).await?;
+        look_inside(&mut inspector, quarantine, judge.policy.limits.file_bytes, &touched).await?;
     }
     Ok(Seen { flags: inspector.verdict()?, touched })
 }
@@ -216,11 +214,10 @@ async fn inspect<H: House>(
 async fn look_inside<S: crate::inspection::KnownSecrets>(
     inspector: &mut Inspector<'_, S>,
     quarantine: &Quarantine,
-    order: &Order,
+    limit: u64,
     touched: &[Touched],
 ) -> Result<(), TakeError> {
     let mut blobs = quarantine.blobs()?;
-    let limit = order.policy.limits.file_bytes;
     for one in touched {
         if let Some(object) = one.new_content() {
             let size = blobs.size(object).await.map_err(fault_of_objects)?;

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     git::{Allowance, Git, GitError, Ran, Running, Succeeded, run},
-    inspection::{Limits, ObjectName, Touched, read_touched},
+    inspection::{Limits, ObjectName, Touched},
     shown,
 };
 
@@ -152,21 +152,9 @@ impl Quarantine {
         base: &CommitId,
         tree: &str,
     ) -> Result<Vec<Touched>, TakeError> {
-        let mut command = self.git.on(&self.path());
-        command.args([
-            "diff-tree",
-            "-r",
-            "-z",
-            "--raw",
-            "--no-renames",
-            "--full-index",
-            "--no-abbrev",
-        ]);
-        command.args([&format!("{base}^{{tree}}"), &format!("{tree}^{{tree}}")]);
         let allowance = Allowance { output_bytes: DIFFERENCE, ..self.allowance() };
-        let ran = run(command, &[], allowance).await;
-        let raw = ran.and_then(|ran| ran.checked("compare trees")).map_err(fault_of_objects)?;
-        read_touched(&raw).map_err(|_wrong| GitError::Strange { doing: "compare trees" }.into())
+        let base = base.as_str();
+        self.git.touched(&self.path(), base, tree, allowance).await.map_err(fault_of_objects)
     }
 
     /// The names of all files, each with a NUL behind it.

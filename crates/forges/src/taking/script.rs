@@ -5,9 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use contracts::sandbox::{Exec, User};
+use contracts::{
+    forge::Taking,
+    sandbox::{Exec, User},
+};
 
-use crate::{house::Order, inspection::Limits};
+use crate::house::Custom;
 
 /// What comes before the pack.
 pub(super) const HEADING: &str = "lamp-change 1 ";
@@ -36,7 +39,7 @@ fresh() {
     careful read-tree "$base"
     careful add --all -- .
 }
-if ! { cp .git/index "$GIT_INDEX_FILE" && careful add --all -- .; } 2>/dev/null; then fresh; fi
+if ! { cp -p .git/index "$GIT_INDEX_FILE" && careful add --all -- .; } 2>/dev/null; then fresh; fi
 tree=$(careful write-tree) || { fresh; tree=$(careful write-tree); }
 before=$(careful rev-parse "$base^{tree}")
 printf 'lamp-change 1 %s\n' "$tree"
@@ -47,20 +50,20 @@ const ENVIRONMENT: &str = "exec env -i PATH=\"$PATH\" HOME=/nonexistent LC_ALL=C
     GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 GIT_NO_REPLACE_OBJECTS=1 \
     GIT_NO_LAZY_FETCH=1 sh -c \"$@\"";
 
-pub(super) fn command(order: &Order, limits: &Limits) -> Exec {
-    let hash = if order.base.as_str().len() == 64 { "sha256" } else { "sha1" };
+pub(super) fn command(taking: &Taking, custom: &Custom) -> Exec {
+    let hash = if taking.base.as_str().len() == 64 { "sha256" } else { "sha1" };
     let words = ["sh", "-c", ENVIRONMENT, "sh", SCRIPT, "lamp-take"];
-    let arguments = [order.base.as_str(), order.objects.as_str(), hash];
+    let arguments = [taking.base.as_str(), custom.objects.as_str(), hash];
     Exec {
         argv: words.into_iter().chain(arguments).map(str::to_owned).collect(),
         environment: BTreeMap::new(),
         path: Vec::new(),
         sweeps: true,
-        directory: order.directory.clone(),
+        directory: taking.directory.clone(),
         user: User::Agent,
         terminal: None,
-        limit: limits.time,
+        limit: custom.limits.time,
         // One more than is read: who is at the limit was over it.
-        output_limit: limits.pack_bytes + 4_096,
+        output_limit: custom.limits.pack_bytes + 4_096,
     }
 }

@@ -9,7 +9,8 @@ use domain::{code::PullRequestNumber, time::Timestamp};
 
 use crate::{
     delivering::commit,
-    stage::{SANDBOX, Stage, delivery, key, repository},
+    reverting::{merged, revert},
+    stage::{Stage, delivery, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
@@ -74,14 +75,14 @@ async fn work_is_taken_once_wherever_the_first_taking_ended() {
     let first = Stage::new();
     first.change("a", "work");
     let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
-    let expected = whole.take(key(1), SANDBOX, &repository()).await.unwrap();
+    let expected = whole.take(key(1), &first.taking()).await.unwrap();
     let deaths = deaths(&first);
     assert!(deaths.len() > 12, "{deaths:?}");
     for (last, dies) in deaths {
         let stage = Stage::like(&first);
         let dying = stage.forge_named("host", &mortal(&stage, last, dies));
-        dying.take(key(1), SANDBOX, &repository()).await.unwrap_err();
-        let taken = stage.forge().take(key(1), SANDBOX, &repository()).await.unwrap();
+        dying.take(key(1), &stage.taking()).await.unwrap_err();
+        let taken = stage.forge().take(key(1), &stage.taking()).await.unwrap();
         assert_eq!(taken, expected, "{dies:?} {last}");
         let refs = stage.git("host/mirror.git", &["for-each-ref", "refs/lamp"]);
         assert_eq!(refs.lines().count(), 1, "{dies:?} {last}");
@@ -151,6 +152,42 @@ async fn a_merge_is_one_merge_wherever_the_first_one_ended() {
     }
 }
 
+#[tokio::test]
+async fn a_revert_is_one_pull_request_wherever_the_first_one_ended() {
+    reverted_once(Stage::new()).await;
+}
+
+#[tokio::test]
+async fn a_revert_is_one_pull_request_also_where_refs_change_one_by_one() {
+    let stage = Stage::new();
+    stage.git("remote.git", &["config", "receive.advertiseAtomic", "false"]);
+    reverted_once(stage).await;
+}
+
+async fn reverted_once(first: Stage) {
+    merged(&first, &first.forge()).await;
+    let pristine = Stage::like(&first);
+    let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
+    let expected = whole.revert(&repository(), ONE, &revert(&first)).await.unwrap();
+    let deaths = deaths(&first);
+    assert!(deaths.iter().filter(|(_, dies)| *dies == Dies::After).count() >= 3, "{deaths:?}");
+    for (last, dies) in deaths {
+        let stage = Stage::like(&pristine);
+        let dying = stage.forge_named("host", &mortal(&stage, last, dies));
+        let _ = dying.revert(&repository(), ONE, &revert(&stage)).await;
+        let again = stage.forge().revert(&repository(), ONE, &revert(&stage)).await.unwrap();
+        assert_eq!(again, expected, "{dies:?} {last}");
+        let refs = [
+            "refs/heads/agent/revert-1",
+            "refs/heads/agent/x",
+            "refs/heads/trunk",
+            "refs/lamp/pulls/1",
+            "refs/lamp/pulls/2",
+        ];
+        assert_eq!(stage.refs(), refs, "{dies:?} {last}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_servers_at_once_open_one_pull_request_for_each_branch() {
     let stage = Stage::new();
@@ -159,7 +196,7 @@ async fn two_servers_at_once_open_one_pull_request_for_each_branch() {
     stage.change("a", "work");
     let mut commits = Vec::new();
     for server in &servers {
-        commits.push(server.take(key(1), SANDBOX, &repository()).await.unwrap().change.commit);
+        commits.push(server.take(key(1), &stage.taking()).await.unwrap().commit);
     }
     assert_eq!(commits[0], commits[1], "the same work is the same commit on both");
     let ask = |server: usize, branch: &str| {
@@ -183,7 +220,7 @@ async fn no_comment_is_lost_when_two_servers_write_at_once() {
     let git = std::path::Path::new("git");
     let servers = [stage.forge_named("one", git), stage.forge_named("two", git)];
     stage.change("a", "work");
-    let commit = servers[0].take(key(1), SANDBOX, &repository()).await.unwrap().change.commit;
+    let commit = servers[0].take(key(1), &stage.taking()).await.unwrap().commit;
     servers[0].deliver(key(2), &delivery(&commit)).await.unwrap();
     let both = async |number: usize| {
         for round in 0..4 {

@@ -10,13 +10,22 @@ use domain::{
 };
 use forges::PlainGit;
 
-use crate::stage::{Host, SANDBOX, Stage, delivery, key, repository};
+use crate::stage::{Host, Stage, delivery, key, repository};
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
 
 pub(crate) async fn commit(stage: &Stage, forge: &PlainGit<Host>, seq: u64) -> CommitId {
+    commit_after(stage, forge, seq, &stage.base).await
+}
+
+async fn commit_after(
+    stage: &Stage,
+    forge: &PlainGit<Host>,
+    seq: u64,
+    parent: &CommitId,
+) -> CommitId {
     stage.change("a", format!("work {seq}"));
-    forge.take(key(seq), SANDBOX, &repository()).await.unwrap().change.commit
+    forge.take(key(seq), &stage.taking_after(parent)).await.unwrap().commit
 }
 
 fn person() -> Author {
@@ -57,8 +66,7 @@ async fn later_work_updates_the_same_pull_request_and_its_record_only_grows() {
     let first = commit(&stage, &forge, 1).await;
     forge.deliver(key(2), &delivery(&first)).await.unwrap();
     let opened = stage.far("refs/lamp/pulls/1").unwrap();
-    forge.house().ordered(|order| order.parent = first.clone());
-    let second = commit(&stage, &forge, 3).await;
+    let second = commit_after(&stage, &forge, 3, &first).await;
     let again = forge.deliver(key(4), &delivery(&second)).await.unwrap();
     assert_eq!(again.number, ONE);
     assert_eq!(stage.far("refs/heads/agent/x").as_deref(), Some(second.as_str()));
@@ -66,7 +74,6 @@ async fn later_work_updates_the_same_pull_request_and_its_record_only_grows() {
     assert_eq!(parent, opened);
 
     // A commit beside our own last one may replace it, because it is ours.
-    forge.house().ordered(|order| order.parent = stage.base.clone());
     let beside = commit(&stage, &forge, 5).await;
     forge.deliver(key(6), &delivery(&beside)).await.unwrap();
     assert_eq!(stage.far("refs/heads/agent/x").as_deref(), Some(beside.as_str()));
@@ -83,10 +90,9 @@ async fn what_a_person_pushed_is_never_replaced() {
     let after = forge.pull(&repository(), ONE).await.unwrap();
     assert_eq!(news(&before, &after), [News::Taken { head: Some(theirs.clone()) }]);
 
-    forge.house().ordered(|order| order.parent = first.clone());
-    let second = commit(&stage, &forge, 3).await;
+    let second = commit_after(&stage, &forge, 3, &first).await;
     let error = forge.deliver(key(4), &delivery(&second)).await.unwrap_err();
-    let ForgeError::Rejected { reason } = error else { panic!("{error}") };
+    let ForgeError::TakenOver { reason } = error else { panic!("{error}") };
     assert!(reason.starts_with("somebody else pushed to `agent/x`"), "{reason}");
     assert_eq!(stage.far("refs/heads/agent/x").as_deref(), Some(theirs.as_str()));
     // Our own commit, delivered again, is behind theirs, and does not take it away.
@@ -240,12 +246,33 @@ async fn notes_travel_with_the_repository() {
     let (here, there) = (stage.forge(), stage.forge_named("other", std::path::Path::new("git")));
     let commit = commit(&stage, &here, 1).await;
     assert_eq!(here.note_on(&repository(), &commit).await.unwrap(), None);
-    here.put_note(&repository(), &commit, b"why").await.unwrap();
+    here.note(&repository(), &commit, b"why").await.unwrap();
     let first = stage.far("refs/lamp/notes");
-    here.put_note(&repository(), &commit, b"why").await.unwrap();
+    here.note(&repository(), &commit, b"why").await.unwrap();
     assert_eq!(stage.far("refs/lamp/notes"), first);
-    there.put_note(&repository(), &stage.base, b"begin").await.unwrap();
+    there.note(&repository(), &stage.base, b"begin").await.unwrap();
     assert_eq!(there.note_on(&repository(), &commit).await.unwrap().as_deref(), Some(&b"why"[..]));
     let begin = here.note_on(&repository(), &stage.base).await.unwrap();
     assert_eq!(begin.as_deref(), Some(&b"begin"[..]));
+}
+
+#[tokio::test]
+async fn a_receipt_is_kept_beside_its_commit_where_every_clone_can_have_it() {
+    let stage = Stage::new();
+    let forge = stage.forge();
+    let commit = commit(&stage, &forge, 1).await;
+    assert_eq!(forge.receipt_of(&repository(), &commit).await.unwrap(), None);
+    forge.keep_receipt(&repository(), &commit, b"{\"signed\":1}").await.unwrap();
+    let first = stage.far("refs/lamp/receipts");
+    forge.keep_receipt(&repository(), &commit, b"{\"signed\":1}").await.unwrap();
+    assert_eq!(stage.far("refs/lamp/receipts"), first, "a repeat writes nothing");
+    assert_eq!(stage.far("refs/lamp/notes"), None, "notes are another matter");
+    let place = commit.as_str().split_at(2);
+    let shown = format!("refs/lamp/receipts:{}/{}", place.0, place.1);
+    assert_eq!(stage.git("remote.git", &["show", &shown]), "{\"signed\":1}");
+    let large = vec![b'x'; contracts::forge::LARGEST_RECEIPT + 1];
+    let error = forge.keep_receipt(&repository(), &commit, &large).await.unwrap_err();
+    assert!(error.to_string().contains("a receipt has at most 3145728 bytes"), "{error}");
+    let kept = forge.receipt_of(&repository(), &commit).await.unwrap();
+    assert_eq!(kept.as_deref(), Some(&b"{\"signed\":1}"[..]));
 }

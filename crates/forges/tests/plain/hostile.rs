@@ -9,7 +9,7 @@ use forges::{
 use crate::{
     packs::{Forgery, PackWriter},
     sandboxes::Inside,
-    stage::{SANDBOX, Stage, git_in, key, repository},
+    stage::{Stage, git_in, key},
 };
 
 /// What comes of a sandbox that says this.
@@ -17,7 +17,7 @@ async fn taken(stage: &Stage, said: Vec<u8>) -> TakeError {
     let forge = stage.forge();
     forge.house().is(Inside::Says(said, 0));
     let before = everything(stage);
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert_eq!(everything(stage), before, "nothing new is in the mirror after: {error}");
     assert_eq!(forge.house().leftovers(), 0);
     error
@@ -103,40 +103,40 @@ async fn submodules_and_odd_modes_are_refused() {
     // A repository that an agent cloned into its checkout becomes a submodule.
     stage.git("work", &["clone", "--quiet", ".", "nested"]);
     let forge = stage.forge();
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(error.to_string().contains("remove the repository that is nested"), "{error}");
-    forge.house().ordered(|order| order.policy.submodules = Submodules::Allowed);
-    forge.take(key(1), SANDBOX, &repository()).await.unwrap();
+    forge.house().decides(|custom| custom.submodules = Submodules::Allowed);
+    forge.take(key(1), &stage.taking()).await.unwrap();
 }
 
 #[tokio::test]
 async fn large_and_many_and_deep_are_refused() {
     let stage = Stage::new();
     let forge = stage.forge();
-    forge.house().ordered(|order| {
-        order.policy.limits =
+    forge.house().decides(|custom| {
+        custom.limits =
             Limits { file_bytes: 1 << 20, pack_bytes: 2 << 20, files: 50, ..Limits::default() };
     });
     stage.change("zeroes", vec![0; 3 << 20]);
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert_eq!(reason(error), Reason::LargeFile { bytes: 3 << 20, limit: 1 << 20 });
 
     let noise: Vec<u8> =
         (0_u32..1_200_000).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     stage.change("zeroes", noise);
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(matches!(error, TakeError::LargePack { limit: 2_097_152 }), "{error}");
 
     stage.change("zeroes", "");
     for number in 0..60 {
         stage.change(&format!("many/{number}"), "x");
     }
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert_eq!(reason(error), Reason::ManyFiles { files: 61, limit: 50 });
 
     let deep = Stage::new();
     deep.change(&format!("{}x", "d/".repeat(80)), "deep");
-    let error = deep.forge().take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = deep.forge().take(key(1), &deep.taking()).await.unwrap_err();
     assert_eq!(reason(error), Reason::Name(NameFault::Deep));
 }
 
@@ -217,10 +217,10 @@ async fn torn_forged_and_endless_packs_are_refused() {
 
     let forge = stage.forge();
     forge.house().is(Inside::Endless);
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(matches!(error, TakeError::Objects { .. }), "{error}");
     forge.house().is(Inside::Says(whole.clone(), 1));
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(
         matches!(error, TakeError::Inside { .. }),
         "a script that failed is not believed: {error}"
@@ -229,7 +229,7 @@ async fn torn_forged_and_endless_packs_are_refused() {
     let mut more = whole;
     more.extend(b"and more");
     forge.house().is(Inside::Says(more, 0));
-    forge.take(key(1), SANDBOX, &repository()).await.unwrap();
+    forge.take(key(1), &stage.taking()).await.unwrap();
 }
 
 #[tokio::test]
@@ -262,10 +262,10 @@ async fn what_the_change_does_not_need_never_reaches_the_mirror() {
     forge
         .house()
         .is(Inside::Says(forgery.says(&tree, &[&tree, &blob, &secret, &other, &stranger]), 0));
-    let taken = forge.take(key(1), SANDBOX, &repository()).await.unwrap();
-    assert!(taken.change.paths.contains(&"a".to_owned()));
+    let taken = forge.take(key(1), &stage.taking()).await.unwrap();
+    assert!(taken.paths.contains(&"a".to_owned()));
     let there = everything(&stage);
-    assert!(there.contains(&blob) && there.contains(taken.change.commit.as_str()));
+    assert!(there.contains(&blob) && there.contains(taken.commit.as_str()));
     for smuggled in [secret, other, stranger] {
         assert!(!there.contains(&smuggled));
     }
@@ -279,17 +279,17 @@ async fn secrets_and_workflows_do_not_leave() {
         "config.toml",
         format!("key = \"{}{}\"\n", "ghp_", "q7Zk2XvB9mWc4TjR8nLd5YhF1sGp6Ka3Eu0w"),
     );
-    let error = forge.take_change(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take_change(key(1), &stage.taking()).await.unwrap_err();
     let ForgeError::Refused { reason: told } = error else { panic!("{error}") };
     assert_eq!(
         told,
         "`config.toml` has in line 1 a token of GitHub: take it out, and renew the secret"
     );
     stage.change("config.toml", "password = hunter2");
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert_eq!(reason(error), Reason::KnownSecret);
     stage.change("config.toml", "fine");
     stage.change(".github/workflows/ci.yml", "on: push");
-    let error = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(matches!(reason(error), Reason::Workflow { .. }));
 }

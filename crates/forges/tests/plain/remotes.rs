@@ -1,4 +1,4 @@
-//! Remotes of every kind that needs no account: a path, `file://`, and git over HTTP; and one that means harm.
+//! Remotes of every kind that needs no account: a path, `file://`, git over HTTP and over SSH; and one that means harm.
 
 use std::{
     fs,
@@ -14,6 +14,7 @@ use contracts::forge::{
 };
 use domain::{code::PullRequestNumber, time::Timestamp};
 use forges::{PlainGit, Transport};
+use testkit::ssh::Ssh;
 
 use crate::{
     delivering::commit,
@@ -35,7 +36,7 @@ async fn whole_life(stage: &Stage, forge: &PlainGit<Host>) {
         place: None,
     };
     forge.comment(&repository(), ONE, &comment).await.unwrap();
-    forge.put_note(&repository(), &head, b"why").await.unwrap();
+    forge.note(&repository(), &head, b"why").await.unwrap();
     let merge = Merge { head: head.clone(), by: Author::Platform };
     forge.merge(&repository(), ONE, &merge).await.unwrap();
     let pull = forge.pull(&repository(), ONE).await.unwrap();
@@ -74,6 +75,26 @@ async fn git_over_http_is_a_remote() {
     let address = format!("http://{address}/remote.git");
     let forge = stage.forge_at("host", Path::new("git"), &address, Transport::Http);
     whole_life(&stage, &forge).await;
+}
+
+#[tokio::test]
+async fn git_over_ssh_is_a_remote() {
+    let (stage, ssh) = (Stage::new(), Ssh::set_up().unwrap());
+    whole_life(&stage, &stage.forge_over(&ssh)).await;
+}
+
+#[tokio::test]
+async fn a_host_that_does_not_let_us_in_over_ssh_is_told_and_nobody_is_asked() {
+    let (stage, ssh) = (Stage::new(), Ssh::set_up().unwrap());
+    let forge = stage.forge_over(&ssh);
+    let head = commit(&stage, &forge, 1).await;
+    ssh.turn_away().unwrap();
+    let error = forge.deliver(key(2), &delivery(&head)).await.unwrap_err();
+    assert!(error.to_string().contains("Permission denied"), "{error}");
+    assert_eq!(stage.far("refs/heads/agent/x"), None);
+    ssh.admit().unwrap();
+    forge.deliver(key(2), &delivery(&head)).await.unwrap();
+    assert_eq!(stage.far("refs/heads/agent/x").as_deref(), Some(head.as_str()));
 }
 
 #[tokio::test]

@@ -7,16 +7,22 @@ use std::{
     sync::Mutex,
 };
 
-use contracts::{Key, clock::Clock, forge::Delivery};
+use contracts::{
+    Key,
+    clock::Clock,
+    forge::{Delivery, Taking, Workflows},
+};
 use domain::{
     code::{CommitId, PullRequestNumber, RepositoryName},
     id::{SandboxId, TaskId},
     time::Timestamp,
 };
 use forges::{
-    Git, House, HouseError, Identity, Message, Mirror, Order, PlainGit, Remote, Transport,
-    inspection::{KnownSecrets, Policy},
+    Custom, Git, House, HouseError, Identity, Mirror, PlainGit, Remote, Transport,
+    inspection::{KnownSecrets, Limits, Submodules},
 };
+
+use testkit::ssh::Ssh;
 
 use crate::sandboxes::{Directory, Inside};
 
@@ -74,6 +80,25 @@ impl Stage {
         fs::write(path, content).unwrap();
     }
 
+    /// The checkout's work, as it is to be taken.
+    pub(crate) fn taking(&self) -> Taking {
+        Taking {
+            sandbox: SANDBOX,
+            repository: repository(),
+            directory: self.path("work").display().to_string(),
+            base: self.base.clone(),
+            parent: self.base.clone(),
+            at: Timestamp::from_millis(1_700_000_000_000),
+            message: "Do it\n\nBecause.\n\nLamp-Task: t_1\n".to_owned(),
+            workflows: Workflows::NeedApproval,
+        }
+    }
+
+    /// The same, after a commit of the task's own.
+    pub(crate) fn taking_after(&self, parent: &CommitId) -> Taking {
+        Taking { parent: parent.clone(), ..self.taking() }
+    }
+
     pub(crate) fn git(&self, place: &str, arguments: &[&str]) -> String {
         git_in(&self.path(place), arguments)
     }
@@ -120,6 +145,24 @@ impl Stage {
         address: &str,
         transport: Transport,
     ) -> PlainGit<Host> {
+        self.forge_set_up(host, program, (address, transport), "")
+    }
+
+    /// The same over SSH.
+    pub(crate) fn forge_over(&self, ssh: &Ssh) -> PlainGit<Host> {
+        let address = ssh.address(&self.path("remote.git"));
+        // The house's own fetch is the test's, which is not the program that is tried here.
+        let way = format!("\tsshCommand = {}\n", ssh.command());
+        self.forge_set_up("host", &ssh.program(), (&address, Transport::Ssh), &way)
+    }
+
+    fn forge_set_up(
+        &self,
+        host: &str,
+        program: &Path,
+        (address, transport): (&str, Transport),
+        core: &str,
+    ) -> PlainGit<Host> {
         let root = self.path(host);
         let mirror = root.join("mirror.git");
         if !mirror.exists() {
@@ -135,26 +178,19 @@ impl Stage {
                 _ => "",
             };
             let config = format!(
-                "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{extension}\
+                "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{core}{extension}\
                  [remote \"origin\"]\n\turl = {address}\n\tfetch = +refs/heads/*:refs/heads/*\n"
             );
             fs::write(mirror.join("config"), config).unwrap();
             git_in(&mirror, &["-c", "protocol.allow=always", "fetch", "--quiet", "origin"]);
         }
-        let order = Order {
-            directory: self.path("work").display().to_string(),
+        let custom = Custom {
             objects: mirror.join("objects").display().to_string(),
-            base: self.base.clone(),
-            parent: self.base.clone(),
             author: Identity { name: "Ann".to_owned(), email: "ann@example.com".to_owned() },
             committer: Identity { name: "Lamp".to_owned(), email: "lamp@example.com".to_owned() },
-            at: Timestamp::from_millis(1_700_000_000_000),
-            message: Message {
-                subject: "Do it".to_owned(),
-                body: "Because.".to_owned(),
-                trailers: vec![("Lamp-Task".to_owned(), "t_1".to_owned())],
-            },
-            policy: Policy::default(),
+            signing_key: None,
+            limits: Limits::default(),
+            submodules: Submodules::default(),
         };
         PlainGit::new(Host {
             git: Git::new(program, &root.join("home")),
@@ -164,7 +200,7 @@ impl Stage {
                 remote: Remote { name: "origin".to_owned(), transport, secrets: Vec::new() },
             },
             sandboxes: Directory::default(),
-            order: Mutex::new(order),
+            custom: Mutex::new(custom),
             secrets: Words(vec!["hunter2".to_owned()]),
         })
     }
@@ -193,7 +229,7 @@ pub(crate) struct Host {
     scratch: PathBuf,
     mirror: Mirror,
     sandboxes: Directory,
-    order: Mutex<Order>,
+    custom: Mutex<Custom>,
     secrets: Words,
 }
 
@@ -206,8 +242,9 @@ impl Host {
         self.sandboxes.names.lock().unwrap().clone()
     }
 
-    pub(crate) fn ordered(&self, change: impl FnOnce(&mut Order)) {
-        change(&mut self.order.lock().unwrap());
+    /// Changes what is the custom here.
+    pub(crate) fn decides(&self, change: impl FnOnce(&mut Custom)) {
+        change(&mut self.custom.lock().unwrap());
     }
 
     pub(crate) fn mirror_path(&self) -> &Path {
@@ -288,13 +325,8 @@ impl House for Host {
         Ok(locked.unwrap().unwrap())
     }
 
-    async fn order(
-        &self,
-        _key: Key,
-        _sandbox: SandboxId,
-        _repository: &RepositoryName,
-    ) -> Result<Order, HouseError> {
-        Ok(self.order.lock().unwrap().clone())
+    async fn custom(&self, _taking: &Taking) -> Result<Custom, HouseError> {
+        Ok(self.custom.lock().unwrap().clone())
     }
 
     fn address(&self, repository: &RepositoryName, number: PullRequestNumber) -> String {

@@ -1,12 +1,15 @@
 //! An honest agent's work comes out as one commit of ours.
 
-use std::{fs, os::unix::fs::symlink};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, symlink},
+};
 
-use contracts::forge::{ForgeError, Forges as _};
+use contracts::forge::{Flag, FlagKind, ForgeError, Forges as _, Taking, Workflows};
 use domain::code::CommitId;
-use forges::{TakeError, inspection::FlagKind};
+use forges::TakeError;
 
-use crate::stage::{SANDBOX, Stage, git_in, key, repository};
+use crate::stage::{Stage, git_in, key, repository};
 
 #[tokio::test]
 async fn plain_git_keeps_the_promises_of_a_forge() {
@@ -15,15 +18,40 @@ async fn plain_git_keeps_the_promises_of_a_forge() {
     let forge = stage.forge();
     contracts::promises::forge::kept(
         &forge,
-        &repository(),
+        &stage.taking(),
         &"unknown/web".parse().unwrap(),
-        SANDBOX,
         "agent/x".parse().unwrap(),
     )
     .await
     .unwrap();
     let number = domain::code::PullRequestNumber(1);
-    contracts::promises::forge::pull_requests_kept(&forge, &repository(), number).await.unwrap();
+    contracts::promises::forge::pull_requests_kept(&forge, &repository(), number, &stage.base)
+        .await
+        .unwrap();
+}
+
+/// Git looks at whole seconds: a file with the length and the second that the index remembers is taken for unchanged, unless the index is of the
+/// same second. So the copy of the index that we look with has to keep its time.
+#[tokio::test]
+async fn a_change_of_the_same_length_in_the_second_of_the_checkout_comes_out() {
+    let stage = Stage::new();
+    let second = |name: &str| fs::metadata(stage.path("work").join(name)).unwrap().mtime();
+    // Nearly always at once: all of it has to fall into one second.
+    let began = loop {
+        stage.change("README.md", "hello\n");
+        let began = second("README.md");
+        stage.git("work", &["update-index", "--refresh"]);
+        stage.change("README.md", "jello\n");
+        if (second("README.md"), second(".git/index")) == (began, began) {
+            break began;
+        }
+    };
+    stage.change("target/clock", "tick");
+    while second("target/clock") == began {
+        stage.change("target/clock", "tick");
+    }
+    let taken = stage.forge().take(key(1), &stage.taking()).await.unwrap();
+    assert_eq!(taken.paths, ["README.md"]);
 }
 
 #[tokio::test]
@@ -35,12 +63,12 @@ async fn what_is_new_different_and_gone_comes_out_and_what_is_ignored_does_not()
     stage.change("target/debug/x", "generated");
     fs::remove_file(stage.path("work/README.md")).unwrap();
     symlink("main.rs", stage.path("work/src/link")).unwrap();
-    let taken = forge.take(key(1), SANDBOX, &repository()).await.unwrap();
-    assert_eq!(taken.change.paths, ["README.md", "src/a bü.rs", "src/link", "src/main.rs"]);
-    let flags: Vec<_> = taken.flags.into_iter().map(|flag| (flag.path, flag.kind)).collect();
-    assert_eq!(flags, [("src/link".to_owned(), FlagKind::Link)]);
+    let taken = forge.take(key(1), &stage.taking()).await.unwrap();
+    assert_eq!(taken.paths, ["README.md", "src/a bü.rs", "src/link", "src/main.rs"]);
+    let (path, text) = ("src/link".to_owned(), "`src/link` is a symbolic link".to_owned());
+    assert_eq!(taken.flags, [Flag { kind: FlagKind::Odd, path, text }]);
 
-    let commit = taken.change.commit.as_str();
+    let commit = taken.commit.as_str();
     let mirror = forge.house().mirror_path();
     assert_eq!(git_in(mirror, &["rev-parse", &format!("{commit}^")]), stage.base.as_str());
     let format = "--format=%an <%ae> %ad|%cn <%ce> %cd|%B";
@@ -63,20 +91,17 @@ async fn a_repeated_key_gives_the_first_commit_whatever_is_inside_now() {
     let stage = Stage::new();
     let forge = stage.forge();
     stage.change("a", "one");
-    let first = forge.take(key(1), SANDBOX, &repository()).await.unwrap();
+    let first = forge.take(key(1), &stage.taking()).await.unwrap();
     stage.change("a", "two");
-    let again = forge.take(key(1), SANDBOX, &repository()).await.unwrap();
+    let again = forge.take(key(1), &stage.taking()).await.unwrap();
     assert_eq!(again, first);
-    let next = forge.take(key(2), SANDBOX, &repository()).await.unwrap();
-    assert_ne!(next.change.commit, first.change.commit);
-    assert_ne!(next.change.difference, first.change.difference);
+    let next = forge.take(key(2), &stage.taking()).await.unwrap();
+    assert_ne!(next.commit, first.commit);
+    assert_ne!(next.difference, first.difference);
     stage.change("a", "one");
-    let third = forge.take(key(3), SANDBOX, &repository()).await.unwrap();
-    assert_eq!(
-        third.change.difference, first.change.difference,
-        "the same change has the same hash"
-    );
-    assert_eq!(third.change.commit, first.change.commit, "and with the same words the same commit");
+    let third = forge.take(key(3), &stage.taking()).await.unwrap();
+    assert_eq!(third.difference, first.difference, "the same change has the same hash");
+    assert_eq!(third.commit, first.commit, "and with the same words the same commit");
     assert_eq!(forge.house().commands().len(), 3, "a repeated key asks nothing inside");
 }
 
@@ -89,10 +114,10 @@ async fn what_the_agent_committed_counts_as_much_as_what_it_did_not() {
     stage.git("work", &["add", "--force", "a", "target/kept"]);
     stage.git("work", &["commit", "--quiet", "-m", "mine"]);
     stage.change("b", "not committed");
-    let taken = forge.take(key(1), SANDBOX, &repository()).await.unwrap();
-    assert_eq!(taken.change.paths, ["a", "b", "target/kept"]);
+    let taken = forge.take(key(1), &stage.taking()).await.unwrap();
+    assert_eq!(taken.paths, ["a", "b", "target/kept"]);
     let mirror = forge.house().mirror_path();
-    let count = git_in(mirror, &["rev-list", "--count", taken.change.commit.as_str()]);
+    let count = git_in(mirror, &["rev-list", "--count", taken.commit.as_str()]);
     assert_eq!(count, "2", "the agent's own commits stay inside");
 }
 
@@ -106,8 +131,8 @@ async fn a_broken_or_missing_git_directory_does_not_matter() {
             .current_dir(stage.path("work"))
             .status();
         assert!(spoiled.unwrap().success());
-        let taken = stage.forge().take(key(1), SANDBOX, &repository()).await;
-        assert_eq!(taken.unwrap().change.paths, ["a"], "{spoil}");
+        let taken = stage.forge().take(key(1), &stage.taking()).await;
+        assert_eq!(taken.unwrap().paths, ["a"], "{spoil}");
     }
 }
 
@@ -136,9 +161,9 @@ async fn settings_of_the_agent_change_nothing() {
     }
     stage.change(".gitattributes", "* filter=x\n");
     stage.change("a", "new");
-    let taken = stage.forge().take(key(1), SANDBOX, &repository()).await.unwrap();
-    assert_eq!(taken.change.paths, [".gitattributes", "a"]);
-    assert_eq!(taken.flags[0].kind, FlagKind::Attributes);
+    let taken = stage.forge().take(key(1), &stage.taking()).await.unwrap();
+    assert_eq!(taken.paths, [".gitattributes", "a"]);
+    assert_eq!(taken.flags[0].text, "`.gitattributes` tells git how to treat files");
     assert!(!ran.exists());
 }
 
@@ -146,15 +171,14 @@ async fn settings_of_the_agent_change_nothing() {
 async fn nothing_changed_is_said_so() {
     let stage = Stage::new();
     let forge = stage.forge();
-    let nothing = forge.take(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let nothing = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(matches!(nothing, TakeError::NothingChanged), "{nothing}");
     stage.change("target/x", "ignored");
-    let error = forge.take_change(key(1), SANDBOX, &repository()).await.unwrap_err();
+    let error = forge.take_change(key(1), &stage.taking()).await.unwrap_err();
     assert_eq!(error, ForgeError::NothingChanged);
     stage.change("a", "one");
-    let first = forge.take(key(2), SANDBOX, &repository()).await.unwrap();
-    forge.house().ordered(|order| order.parent = first.change.commit.clone());
-    let error = forge.take_change(key(3), SANDBOX, &repository()).await.unwrap_err();
+    let first = forge.take(key(2), &stage.taking()).await.unwrap();
+    let error = forge.take_change(key(3), &stage.taking_after(&first.commit)).await.unwrap_err();
     assert_eq!(error, ForgeError::NothingChanged, "since its last commit");
 }
 
@@ -163,12 +187,31 @@ async fn later_work_follows_the_tasks_own_commit_and_is_compared_with_the_base()
     let stage = Stage::new();
     let forge = stage.forge();
     stage.change("a", "one");
-    let first = forge.take(key(1), SANDBOX, &repository()).await.unwrap();
-    forge.house().ordered(|order| order.parent = first.change.commit.clone());
+    let first = forge.take(key(1), &stage.taking()).await.unwrap();
     stage.change("b", "two");
-    let second = forge.take(key(2), SANDBOX, &repository()).await.unwrap();
-    assert_eq!(second.change.paths, ["a", "b"]);
+    let second = forge.take(key(2), &stage.taking_after(&first.commit)).await.unwrap();
+    assert_eq!(second.paths, ["a", "b"]);
     let mirror = forge.house().mirror_path();
-    let parent = git_in(mirror, &["rev-parse", &format!("{}^", second.change.commit)]);
-    assert_eq!(parent.parse::<CommitId>().unwrap(), first.change.commit);
+    let parent = git_in(mirror, &["rev-parse", &format!("{}^", second.commit)]);
+    assert_eq!(parent.parse::<CommitId>().unwrap(), first.commit);
+}
+
+#[tokio::test]
+async fn a_workflow_leaves_only_when_it_was_approved_and_is_flagged_then() {
+    let stage = Stage::new();
+    let forge = stage.forge();
+    stage.change(".github/workflows/ci.yml", "on: push");
+    stage.change(".vscode/tasks.json", "{}");
+    let error = forge.take_change(key(1), &stage.taking()).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Refused { .. }), "{error}");
+    let approved = Taking { workflows: Workflows::Approved, ..stage.taking() };
+    let change = forge.take_change(key(1), &approved).await.unwrap();
+    let kinds: Vec<_> = change.flags.iter().map(|flag| (flag.path.as_str(), flag.kind)).collect();
+    assert_eq!(
+        kinds,
+        [
+            (".github/workflows/ci.yml", FlagKind::Workflow),
+            (".vscode/tasks.json", FlagKind::RunsWhenOpened)
+        ]
+    );
 }

@@ -7,14 +7,15 @@ use axum::{
 use contracts::sandbox::Sandboxes;
 use wire::{
     egress::{
-        EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, ReloadedPolicy,
+        EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LOG_LIMIT, LearnedEgress,
+        ReloadedPolicy,
     },
     error::Refusal,
 };
 
 use crate::{
     door::{Called, Door},
-    extract::{Asked, Words},
+    extract::{Asked, Words, bad},
     problem::Answer,
 };
 
@@ -62,7 +63,7 @@ pub(crate) async fn learned<S: Sandboxes>(
     params(
         ("sandbox" = String, Path, description = "An id or a name"),
         ("refused" = Option<bool>, Query, description = "Only what was refused"),
-        ("most" = Option<u32>, Query, description = "The most records; 200 when it is left out")
+        ("most" = Option<u32>, Query, description = "The most records; 200 when it is left out", minimum = 1, maximum = 2_000)
     ),
     responses((status = 200, body = EgressLog), (status = "4XX", body = Refusal))
 )]
@@ -71,6 +72,9 @@ pub(crate) async fn log<S: Sandboxes>(
     Path(sandbox): Path<String>,
     Words(query): Words<EgressLogQuery>,
 ) -> Answer<Json<EgressLog>> {
+    if query.most.is_some_and(|most| most == 0 || most > LOG_LIMIT) {
+        return Err(bad(format!("`most` is from 1 to {LOG_LIMIT}")));
+    }
     let id = match Called::parse(&sandbox)? {
         Called::Id(id) => id,
         Called::Name(_) => door.find(&sandbox).await?.id,

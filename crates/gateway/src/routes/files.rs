@@ -180,7 +180,12 @@ async fn download<S: Sandboxes>(door: &Door<S>, id: SandboxId, ask: FileAsk) -> 
     let sandboxes = door.sandboxes.clone();
     let moving = Box::pin(async move { sandboxes.file(id, &ask, Streams { input, output }).await });
     let mut news = Box::pin(driven(moving, said));
-    match news.next().await {
+    let mut next = news.next().await;
+    // What is complained about is no byte of the file.
+    while let Some(News::Item(Output::Error(_))) = next {
+        next = news.next().await;
+    }
+    match next {
         Some(News::Item(first)) => {
             let rest = stream::once(async { News::Item(first) }).chain(news);
             Ok(Body::from_stream(bytes_of(rest)))

@@ -6,9 +6,12 @@ pub(crate) mod exec;
 pub(crate) mod files;
 pub(crate) mod images;
 pub(crate) mod life;
+pub(crate) mod pulls;
 pub(crate) mod sandboxes;
 pub(crate) mod secrets;
 pub(crate) mod server;
+pub(crate) mod tasks;
+pub(crate) mod totals;
 
 use axum::{
     Router,
@@ -62,6 +65,6 @@ async fn nothing_here() -> Trouble {
 }
 
 async fn not_so() -> Trouble {
-    let problem = Problem::new(Code::BadRequest, "this address does not take that method");
+    let problem = Problem::new(Code::MethodNotAllowed, "this address does not take that method");
     problem.with_help("`/v1/openapi.json` lists what there is").into()
 }

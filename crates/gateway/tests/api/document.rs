@@ -34,6 +34,8 @@ async fn every_address_in_the_document_is_served() {
             let path = path
                 .replace("{sandbox}", "nobody")
                 .replace("{key}", "0123456789")
+                .replace("{task}", "t_0000")
+                .replace("{number}", "7")
                 .replace("{name}", "NOBODY");
             let mut stream =
                 tokio::net::TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
@@ -51,4 +53,34 @@ async fn every_address_in_the_document_is_served() {
             }
         }
     }
+}
+
+#[test]
+fn every_call_has_a_name_of_its_own_words_and_all_its_refusals() {
+    let document = serde_json::to_value(gateway::document()).unwrap();
+    let mut names = std::collections::BTreeSet::new();
+    let tags: Vec<&str> = document["tags"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tag| tag["name"].as_str().unwrap())
+        .collect();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, call) in methods.as_object().unwrap() {
+            let name = call["operationId"].as_str().unwrap();
+            assert!(names.insert(name.to_owned()), "{name} twice");
+            assert!(call["description"].as_str().is_some_and(|it| !it.is_empty()), "{path}");
+            assert!(tags.contains(&call["tags"][0].as_str().unwrap()), "{path}: {}", call["tags"]);
+            let responses = call["responses"].as_object().unwrap();
+            for (status, response) in responses {
+                let told =
+                    response["description"].as_str().is_some() || response["$ref"].is_string();
+                assert!(told, "{method} {path} {status}");
+            }
+            for status in ["400", "403", "429", "500", "503", "default"] {
+                assert!(responses.contains_key(status), "{method} {path} {status}");
+            }
+        }
+    }
+    assert!(names.len() > 60, "{}", names.len());
 }

@@ -71,7 +71,7 @@ async fn long_and_unknown_requests_are_refused() {
         stage.port
     );
     assert_eq!(raw(&stage, &format!("GET /v2 HTTP/1.1\r\n{authorized}")).await, "404");
-    assert_eq!(raw(&stage, &format!("PUT /v1/health HTTP/1.1\r\n{authorized}")).await, "400");
+    assert_eq!(raw(&stage, &format!("PUT /v1/health HTTP/1.1\r\n{authorized}")).await, "405");
 }
 
 /// Returns when whoever is silent after these words is hung up on, and says what they heard.

@@ -1,12 +1,22 @@
-//! The door, with scripted sandboxes behind it, called as programs call it.
+//! The door, with scripted sandboxes and tasks behind it, called as programs call it.
 #![cfg(test)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod conformance;
 mod document;
 mod entry;
+mod events;
 mod exec;
 mod files;
+mod handing_over;
+mod pulls;
+mod refusals;
+mod review;
 mod sandboxes;
 mod secrets;
 mod stage;
+mod streams;
+mod taking_back;
+mod task_stage;
+mod tasks;
 mod values;

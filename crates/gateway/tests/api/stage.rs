@@ -2,15 +2,22 @@
 
 use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
-use gateway::{Closing, Door, NoNetworks, NoSources, Patience, Token};
+use gateway::{Closing, Door, NoNetworks, NoSources, NoTasks, Patience, TaskDoor, Token};
 use tempfile::TempDir;
-use testkit::{ids::SystemIds, ledger::Ledger, world::ScriptedSandboxes};
+use testkit::{
+    ids::SystemIds,
+    ledger::Ledger,
+    world::{ScriptedPulls, ScriptedSandboxes},
+};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::client::{Client, Endpoint};
 
 /// Short, so that a test sees it pass.
-const PATIENCE: Patience = Patience { head: std::time::Duration::from_millis(300) };
+const PATIENCE: Patience = Patience {
+    head: std::time::Duration::from_millis(300),
+    rate: gateway::Rate { at_once: 10_000, each_second: 10_000 },
+};
 
 pub(crate) const SECRET: &str = "a-secret-of-the-test";
 
@@ -26,6 +33,14 @@ impl Stage {
         let directory = tempfile::tempdir().unwrap();
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
+        let tasks = TaskDoor {
+            tasks: Arc::new(NoTasks),
+            pulls: Arc::new(ScriptedPulls::new(ledger.clone())),
+            ids: Arc::new(SystemIds),
+            person: testkit::ann(),
+            owner: "ann".to_owned(),
+            closing: Closing { stop: stop.clone(), talks: servers.clone() },
+        };
         let door = Door {
             sandboxes: Arc::new(ScriptedSandboxes::new(ledger)),
             sources: Arc::new(NoSources),
@@ -39,6 +54,7 @@ impl Stage {
         };
         let shelf = Arc::new(crate::secrets::ScriptedShelf::default());
         let router = gateway::router(door).merge(gateway::secrets_router(shelf));
+        let router = router.merge(gateway::tasks_router(tasks));
         let router = gateway::without_values(router, Arc::new(crate::values::OneValue));
         let unix = UnixListener::bind(directory.path().join("lamp.sock")).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();

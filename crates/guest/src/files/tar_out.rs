@@ -14,8 +14,9 @@ use super::{Doing, Failure, output};
 /// Names are relative to the directory; a single file has its own name. Sockets, pipes and devices are left out.
 pub(super) fn tar_out(path: &str) -> Result<(), Failure> {
     let path = Path::new(path);
-    let mut archive = Builder::new(BufWriter::with_capacity(64 * 1024, output()?));
+    // Before the archive is begun: one that is let go writes its end, and what is missing would look like an archive that broke off.
     let metadata = fs::metadata(path).doing(|| path.display().to_string())?;
+    let mut archive = Builder::new(BufWriter::with_capacity(64 * 1024, output()?));
     if metadata.is_dir() {
         all_below(&mut archive, path)?;
     } else {

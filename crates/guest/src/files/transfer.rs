@@ -53,15 +53,24 @@ pub(super) fn write(path: &str, mode: u32) -> Result<(), Failure> {
 }
 
 fn fill(beside: &Path, mode: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(beside)?;
+    let mut file = fresh(beside)?;
     let mut input = input().map_err(|failure| io::Error::from_raw_os_error(failure.errno))?;
     carry(&mut input, &mut file)?;
     file.set_permissions(Permissions::from_mode(mode & 0o777))
+}
+
+/// A file of our own. What stands there already was left by one that is dead: numbers of processes begin anew when a sandbox wakes, and
+/// whoever was killed in the middle could not tidy up.
+fn fresh(beside: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    match options.open(beside) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(beside)?;
+            options.open(beside)
+        }
+        opened => opened,
+    }
 }
 
 fn beside(path: &str) -> Result<PathBuf, Failure> {
@@ -93,4 +102,26 @@ extern "C" fn remove_and_exit(_signal: c_int) {
         unsafe { libc::unlink(name) };
     }
     crate::raw::exit(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_that_was_killed_has_left_is_replaced_and_never_written_through() {
+        let directory = tempfile::tempdir().unwrap();
+        let (place, other) = (directory.path().join(".lamp-7"), directory.path().join("other"));
+        fs::write(&place, "a part").unwrap();
+        fresh(&place).unwrap().write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&place).unwrap(), "new");
+        fs::remove_file(&place).unwrap();
+        fs::write(&other, "precious").unwrap();
+        std::os::unix::fs::symlink(&other, &place).unwrap();
+        fresh(&place).unwrap().write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
+        fs::remove_file(&place).unwrap();
+        fs::create_dir(&place).unwrap();
+        fresh(&place).unwrap_err();
+    }
 }

@@ -29,7 +29,8 @@ enum ConfigCommand {
 /// Check files, and name every problem with its line
 ///
 /// Knows `lamp.yaml`, `policy.yaml` and `agents/*.yaml`. Changes nothing. Ends with 0 when all
-/// files are right, and with 1 when one is wrong or cannot be read.
+/// files are right, and with 1 when one is wrong or cannot be read. Also names what is right and not
+/// obeyed yet.
 #[derive(Debug, clap::Args)]
 struct Check {
     /// The files to check
@@ -47,6 +48,8 @@ struct CheckedFile {
     /// Only where the file is right: a wrong one may be of no kind.
     kind: Option<&'static str>,
     problems: Vec<Problem>,
+    /// Keys of a right file that nothing obeys yet.
+    notes: Vec<Problem>,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,29 +96,35 @@ fn check(path: &Path) -> CheckedFile {
         Err(why) => {
             let (what, help) = (why.to_string(), why.help().to_owned());
             let problems = vec![Problem { line: None, column: None, what, help }];
-            return CheckedFile { file, kind: None, problems };
+            return CheckedFile { file, kind: None, problems, notes: Vec::new() };
         }
     };
     match config::check(&file, &text) {
         Ok(checked) => {
-            CheckedFile { file, kind: Some(checked.kind().as_str()), problems: Vec::new() }
+            let notes = config::unheard(&file, &text).into_iter().map(Problem::from).collect();
+            let kind = Some(checked.kind().as_str());
+            CheckedFile { file, kind, problems: Vec::new(), notes }
         }
         Err(invalid) => {
-            let problems = invalid.problems.into_iter().map(|problem| {
-                let config::Problem { line, column, what, help, .. } = problem;
-                Problem { line: Some(line), column: Some(column), what, help }
-            });
-            CheckedFile { problems: problems.collect(), file, kind: None }
+            let problems = invalid.problems.into_iter().map(Problem::from).collect();
+            CheckedFile { problems, file, kind: None, notes: Vec::new() }
         }
     }
 }
 
+impl From<config::Problem> for Problem {
+    fn from(problem: config::Problem) -> Self {
+        let config::Problem { line, column, what, help, .. } = problem;
+        Self { line: Some(line), column: Some(column), what, help }
+    }
+}
+
 fn print_text(files: &[CheckedFile], colors: Colors, out: &mut impl Write) -> anyhow::Result<()> {
-    for CheckedFile { file, kind, problems } in files {
+    for CheckedFile { file, kind, problems, notes } in files {
         if let Some(kind) = kind {
             writeln!(out, "{file}: {} ({kind} file)", colors.good("right"))?;
         }
-        for Problem { line, column, what, help } in problems {
+        for Problem { line, column, what, help } in problems.iter().chain(notes) {
             let place = match (line, column) {
                 (Some(line), Some(column)) => format!("{file}:{line}:{column}:"),
                 (Some(_) | None, _) => format!("{file}:"),
@@ -135,6 +144,11 @@ fn summary(files: &[CheckedFile]) -> String {
     let all = count(files.len(), "file");
     let problems: usize = files.iter().map(|file| file.problems.len()).sum();
     let wrong = files.iter().filter(|file| !file.problems.is_empty()).count();
+    let notes: usize = files.iter().map(|file| file.notes.len()).sum();
+    if wrong == 0 && notes > 0 {
+        let them = if notes == 1 { "value is" } else { "values are" };
+        return format!("{all} checked, nothing is wrong; {notes} {them} not obeyed yet.");
+    }
     if wrong == 0 {
         return format!("{all} checked, nothing is wrong.");
     }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use config::server::{Listen, Log, LogFormat, LogLevel};
 use contracts::{clock::SystemClock, sandbox::Sandboxes};
 use gateway::{Closing, Door, Patience, Token, Values};
 use rustix::process::{Resource, Rlimit};
@@ -17,6 +18,7 @@ use tokio::{
     signal::unix::{Signal, SignalKind, signal},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tracing::Level;
 
 use crate::{
     data_directory::Account,
@@ -24,8 +26,10 @@ use crate::{
     discretion::{CleanLog, Discretion},
     environment::Environment,
     exit::Exit,
+    files,
+    household::Works,
     ids::SystemIds,
-    kept::KeptFlags,
+    kept::{Kept, KeptFlags},
     outward::{self, OWNER, Outward},
     provider::{self, Mirrored},
     reload::Reloader,
@@ -37,6 +41,10 @@ use crate::{
 /// How long calls that are under way may take to end, once the server is told to.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How often, and after which pause, a data directory that is in use is tried again.
+const LOCK_TRIES: u32 = 10;
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// Start the server
 ///
 /// Serves the API on a unix socket, and on the loopback to those who show the token. Runs until Ctrl-C or
@@ -47,9 +55,9 @@ pub(crate) struct Up {
     #[command(flatten)]
     kept: KeptFlags,
 
-    /// The address on the loopback to serve
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7180")]
-    listen: SocketAddr,
+    /// The address on the loopback to serve [default: `listen.http` of `lamp.yaml`, or 127.0.0.1:7180]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
 
     /// The directory for sockets [default: `$XDG_RUNTIME_DIR/lamplighter`, or `/run/lamplighter` as root]
     #[arg(long, value_name = "DIR")]
@@ -67,13 +75,12 @@ impl Up {
         out: &mut impl Write,
     ) -> anyhow::Result<Exit> {
         without_core_files();
+        let kept = self.kept.find(environment)?;
         let log = CleanLog::default();
-        let format = tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false);
-        // A test may have set one already.
-        drop(format.with_max_level(tracing::Level::INFO).try_init());
+        begin_log(&kept.said.server.log, log.clone());
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.context("cannot start")?;
-        let served = runtime.block_on(self.serve(environment, &log, out));
+        let served = runtime.block_on(self.serve(environment, (kept, &log), out));
         // Whatever still waits for a caller is let go.
         runtime.shutdown_timeout(Duration::from_secs(1));
         served
@@ -82,14 +89,13 @@ impl Up {
     async fn serve(
         &self,
         environment: &Environment,
-        log: &CleanLog,
+        (kept, log): (Kept, &CleanLog),
         out: &mut impl Write,
     ) -> anyhow::Result<Exit> {
         let mut signals = Signals::new()?;
-        let kept = self.kept.find(environment)?;
-        kept.household.check()?;
+        kept.quarters.check()?;
         let data = kept.place.directory().to_owned();
-        let _lock = kept.place.lock().with_context(|| {
+        let _lock = lock(&kept.place).await.with_context(|| {
             Hint::new("cannot start here", "name another place with `--data DIR`")
         })?;
         // The sandbox room keeps paths for longer than this process, so they are absolute.
@@ -101,7 +107,7 @@ impl Up {
         run_directory::make(&run)?;
         let socket = run.join(run_directory::SOCKET);
         let unix = run_directory::bind(&socket).await?;
-        let loopback = self.bind().await?;
+        let loopback = self.bind(&kept.said.server.listen).await?;
         let address = loopback.local_addr()?;
         let secret = token::read_or_make(&data)?;
         let keeper = vault::open(&data, environment)?;
@@ -116,17 +122,18 @@ impl Up {
             store: Arc::clone(&outward.store),
         };
         let road = Arc::clone(outward.gatekeeper.broker());
-        let sandboxes = provider::start(&data, &run, &kept.household, road).await?;
+        let sandboxes = provider::start(&data, &run, &kept.quarters, road).await?;
         outward.gatekeeper.serve(sandboxes.clone());
+        let works = Works::open(&data, &outward, &keeper, &sandboxes)?;
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
 
-        self.tell(out, (&socket, address, &data), &sandboxes)?;
+        self.tell(out, (&socket, address, &data), &sandboxes, &files::unheard(&kept.said))?;
         let values: Arc<dyn Values> =
             Arc::new(Discretion { keeper, store: Arc::clone(&outward.store) });
         let sandboxes_of_agents = Arc::new(sandboxes.clone());
-        let broker = Arc::clone(outward.gatekeeper.broker());
         let reloader = Arc::clone(&outward.reloader);
-        let desk = Desk::open(&data, sandboxes_of_agents, reloader, broker)?;
+        let desk = Desk::new(Arc::clone(works.crew()), sandboxes_of_agents, reloader);
+        let closing = Closing { stop: stop.clone(), talks: servers.clone() };
         let door = Door {
             sandboxes: Arc::new(sandboxes.clone()),
             sources: Arc::new(Mirrored(sandboxes.clone())),
@@ -136,13 +143,16 @@ impl Up {
             ids: Arc::new(SystemIds),
             owner: OWNER.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            closing: Closing { stop: stop.clone(), talks: servers.clone() },
+            closing: closing.clone(),
         };
-        let router = gateway::router(door).merge(gateway::secrets_router(Arc::new(secrets)));
+        let router = gateway::router(door)
+            .merge(gateway::secrets_router(Arc::new(secrets)))
+            .merge(gateway::tasks_router(works.door(closing)));
         let (router, patience) = (gateway::without_values(router, values), Patience::default());
         let owner = rustix::process::geteuid().as_raw();
         let (tended, until) = (sandboxes.clone(), stop.clone());
         servers.spawn(async move { tended.run(&SystemClock, until).await });
+        servers.spawn(works.run(stop.clone()));
         servers.spawn(gateway::serve_unix(unix, owner, router.clone(), patience, stop.clone()));
         let token = Token::new(&secret);
         servers.spawn(gateway::serve_loopback(loopback, token, router, patience, stop.clone()));
@@ -174,6 +184,7 @@ impl Up {
         out: &mut impl Write,
         (socket, address, data): (&Path, SocketAddr, &Path),
         sandboxes: &impl Sandboxes,
+        unheard: &[config::Problem],
     ) -> anyhow::Result<()> {
         writeln!(out, "Lamplighter {} is up.", env!("CARGO_PKG_VERSION"))?;
         writeln!(out, "  socket  {}", socket.display())?;
@@ -184,6 +195,14 @@ impl Up {
         )?;
         writeln!(out, "  data    {}", data.display())?;
         tell_tiers(sandboxes, out)?;
+        for config::Problem { file, line, column, what, .. } in unheard {
+            writeln!(out, "  note    {file}:{line}:{column}: {what}")?;
+        }
+        let server = match &self.run {
+            Some(_) => format!(" --server {}", socket.display()),
+            None => String::new(),
+        };
+        writeln!(out, "In a git repository, `lamp run{server} \"…\"` hands a task over.")?;
         let lives_on = if self.temporary {
             "Its sandboxes end with it."
         } else {
@@ -194,18 +213,37 @@ impl Up {
         Ok(())
     }
 
-    async fn bind(&self) -> anyhow::Result<TcpListener> {
-        let what = || format!("cannot serve {}", self.listen);
-        if !self.listen.ip().is_loopback() {
+    async fn bind(&self, written: &Listen) -> anyhow::Result<TcpListener> {
+        let listen = self.listen.unwrap_or_else(|| written.http.get());
+        let what = || format!("cannot serve {listen}");
+        if !listen.ip().is_loopback() {
             let hint = "there is no TLS yet: serve 127.0.0.1, and reach it over SSH from elsewhere";
             return Err(
                 anyhow::anyhow!("it is not on the loopback").context(Hint::new(what(), hint))
             );
         }
-        TcpListener::bind(self.listen).await.with_context(|| {
+        TcpListener::bind(listen).await.with_context(|| {
             Hint::new(what(), "choose another port with `--listen 127.0.0.1:PORT`")
         })
     }
+}
+
+/// What the server says about itself from now on, as `log` of `lamp.yaml` wants it.
+fn begin_log(wanted: &Log, to: CleanLog) {
+    let level = match wanted.level {
+        LogLevel::Error => Level::ERROR,
+        LogLevel::Warn => Level::WARN,
+        LogLevel::Info => Level::INFO,
+        LogLevel::Debug => Level::DEBUG,
+        LogLevel::Trace => Level::TRACE,
+    };
+    let log = tracing_subscriber::fmt().with_writer(to).with_ansi(false).with_max_level(level);
+    let begun = match wanted.format {
+        LogFormat::Text => log.try_init(),
+        LogFormat::Json => log.json().try_init(),
+    };
+    // A test may have set one already.
+    drop(begun);
 }
 
 fn tell_tiers(sandboxes: &impl Sandboxes, out: &mut impl Write) -> std::io::Result<()> {
@@ -271,19 +309,37 @@ impl Signals {
                         return;
                     }
                     match reloader.reload("SIGHUP").await {
-                        Ok(told) => tracing::info!(
+                        Ok(told) => {
+                            for unheard in files::unheard(&reloader.said()) {
+                                tracing::warn!("{unheard}");
+                            }
+                            tracing::info!(
                             rules = told.changes.len(),
                             others = ?told.others,
                             after_restart = ?told.after_restart,
                             sandboxes = told.sandboxes,
                             "the files were read again"
-                        ),
+                        );
+                        }
                         Err(problem) => tracing::error!(%problem, "the files were not taken"),
                     }
                 }
             }
         }
     }
+}
+
+/// The data directory for us alone. A server that was killed may leave the lock to a child that it was just starting, for a moment.
+async fn lock(place: &store::Place) -> Result<store::ServerLock, store::OpenError> {
+    for _ in 0..LOCK_TRIES {
+        match place.lock() {
+            Err(store::OpenError::InUse { .. }) => {
+                let _passed = tokio::time::timeout(MOMENT, std::future::pending::<()>()).await;
+            }
+            locked => return locked,
+        }
+    }
+    place.lock()
 }
 
 /// A core file of this process would hold every value that it ever held in clear. What it starts may ask for more.

@@ -93,6 +93,15 @@ impl Credentials for Handed {
         Box::pin(async move { self.0.for_the_server(name) })
     }
 
+    fn may_ask<'a>(&'a self, whom: For<'a>) -> BoxFuture<'a, Result<(), SecretError>> {
+        Box::pin(async move {
+            match whom.owner {
+                Owner::Task(task) => self.0.granted(*task, whom.sandbox).await,
+                Owner::Person(_) => Ok(()),
+            }
+        })
+    }
+
     fn left(&self, _sandbox: SandboxId) -> BoxFuture<'_, ()> {
         // A task's grants are withdrawn by the engine; the broker asks nothing more for one that has left.
         Box::pin(async {})
@@ -137,7 +146,8 @@ impl Seal for Sealed {
 
 #[cfg(test)]
 mod tests {
-    use domain::time::Timestamp;
+    use contracts::Key;
+    use domain::{id::TaskId, time::Timestamp};
     use secrets::{
         binding::{Binding, Exposure},
         keeper::{Entry, Master},
@@ -180,5 +190,23 @@ mod tests {
         let theirs = For { agent: Some(&fixer), ..whom(&closed) };
         assert_eq!(handed.bound(theirs, &host).await.unwrap().len(), 1);
         assert_eq!(handed.placeholders(theirs).await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_task_asks_models_only_while_it_is_granted() {
+        let at = tempfile::tempdir().unwrap();
+        let master = Master::File(at.path().join("master.key"));
+        let keeper = Keeper::open(at.path().join("secrets"), master, SystemRandomness).unwrap();
+        let handed = Handed(keeper.clone());
+        let (task, sandbox) = (TaskId::from_u128(1), SandboxId::from_u128(2));
+        let (owner, person) = (Owner::Task(task), Owner::Person("ann".to_owned()));
+        let whom = |owner| For { sandbox, owner, agent: None, secrets: &[] };
+        let key = |seq| Key { task, seq, part: "credentials", number: 0 };
+        assert_eq!(handed.may_ask(whom(&owner)).await, Err(SecretError::Revoked));
+        assert_eq!(handed.may_ask(whom(&person)).await, Ok(()), "it is their own");
+        keeper.grant(key(1), sandbox).await.unwrap();
+        assert_eq!(handed.may_ask(whom(&owner)).await, Ok(()));
+        keeper.revoke(key(2)).await.unwrap();
+        assert_eq!(handed.may_ask(whom(&owner)).await, Err(SecretError::Revoked));
     }
 }

@@ -150,12 +150,15 @@ pub(crate) fn standing(
     registries: Arc<RegistryHosts>,
 ) -> anyhow::Result<Standing> {
     let policy = layers.policy();
-    let task = policy.ceilings.budget.min(said.server.defaults.budget.get());
     Ok(Standing {
         known: Arc::new(way_out::known(&said.server, Certificates::Beside(&said.beside))?),
         registries,
         above: Some(Above { egress: policy.egress, internal: layers.internal.clone() }),
-        money: SpendingLimits { task: Some(task), periods: policy.budgets },
+        money: SpendingLimits {
+            task: Some(said.server.defaults.budget.get()),
+            ceiling: Some(policy.ceilings.budget),
+            periods: policy.budgets,
+        },
         allowances: allowances(&said.server),
     })
 }
@@ -207,7 +210,7 @@ mod tests {
         let said = Said::read(&world.path().join("lamp.yaml")).unwrap();
         let layers = Layers::of(&said).unwrap();
         let money = standing(&said, &layers, Arc::default()).unwrap().money;
-        assert_eq!(money.task, Some(Money::from_dollars(7)));
+        assert_eq!(money.ceiling, Some(Money::from_dollars(7)));
         let of = |scope, period| money.periods.get(scope, period);
         assert_eq!(of(BudgetScope::Person, BudgetPeriod::Day), Some(Money::from_dollars(5)));
         assert_eq!(of(BudgetScope::Agent, BudgetPeriod::Month), Some(Money::from_dollars(100)));

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  broker ── record ──▶ log.jsonl                               one line for each exchange, put aside when full
+//!                  ├──▶ tasks/TASK.jsonl                        the same of each task, shorter, for its receipt
 //!                  └──▶ refused, credential, finding, alarm ──▶ queue ──▶ writer ──▶ audit log of the store
 //! ```
 //!
@@ -9,6 +10,7 @@
 //! whatever else happened is counted, and becomes a row when it can be written again.
 //! [Decision 12](../../../../docs/decisions/0012-what-is-audited.md) says what goes where.
 
+pub(crate) mod books;
 mod entry;
 mod window;
 mod writer;
@@ -27,6 +29,7 @@ use tokio::sync::mpsc;
 
 pub(crate) use self::writer::Writer;
 use self::{
+    books::Books,
     entry::{Audited, audited},
     window::{Admitted, Sum, Windows},
 };
@@ -38,6 +41,7 @@ const WAITING: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Trail {
     log: FileLedger,
+    books: Books,
     queue: mpsc::Sender<AuditEntry>,
     shared: Arc<Shared>,
     keeper: Keeper,
@@ -71,6 +75,7 @@ impl Trail {
         let shared = Arc::new(Shared { windows: Mutex::default(), trouble: Mutex::default() });
         let trail = Self {
             log: FileLedger::open(log, Rotation::default())?,
+            books: Books::beside(log),
             queue,
             shared: Arc::clone(&shared),
             keeper,
@@ -130,7 +135,7 @@ impl Ledger for Trail {
         if let What::Credential { .. } = &record.what {
             self.check()?;
         }
-        let logged = self.log.write(record);
+        let logged = self.log.write(record).and(self.books.write(record));
         match audited(record) {
             Some(audited) => self.add(audited, Timestamp::from_millis(record.at)),
             None => logged,

@@ -35,6 +35,24 @@ fn a_wrong_file_shows_every_problem() {
 }
 
 #[test]
+fn what_nothing_obeys_yet_is_told_and_is_no_mistake() {
+    let world = World::new();
+    world.write("lamp.yaml", "version: 1\nretention: { logs: 3d, images: 3d }\n");
+    insta::assert_snapshot!(world.lamp("config check lamp.yaml").story(), @r"
+    exit 0
+    --- out
+    lamp.yaml: right (server file)
+    lamp.yaml:2:20: `retention.logs` is not obeyed yet: what programs printed is kept for good
+      help: remove it
+
+    1 file checked, nothing is wrong; 1 value is not obeyed yet.
+    ");
+    let json = world.lamp("config check --json lamp.yaml");
+    let json: serde_json::Value = serde_json::from_str(&json.out()).unwrap();
+    assert_eq!((&json["ok"], &json["files"][0]["notes"][0]["line"]), (&true.into(), &2.into()));
+}
+
+#[test]
 fn one_wrong_file_does_not_hide_the_others() {
     let world = World::new();
     world.write("lamp.yaml", RIGHT);

@@ -1,6 +1,52 @@
-//! What a `lamp.yaml` gives to the sandboxes of a server.
+//! What a `lamp.yaml` gives to a server and its sandboxes.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
 
 use crate::{server::Server, world::World};
+
+#[test]
+fn a_server_listens_and_logs_as_its_file_says_and_tells_what_it_does_not_obey() {
+    let world = World::new();
+    world.write(
+        "lamp.yaml",
+        "version: 1\nlisten: { http: 127.0.0.2:0, ssh: 127.0.0.1:7122 }\n\
+         log: { format: json, level: debug }\nsandboxes: { warm: 0 }\n",
+    );
+    let log = world.path().join("log");
+    let mut child = world
+        .command("up --data data --run run --temporary --config lamp.yaml")
+        .stdout(Stdio::piped())
+        .stderr(fs_err::File::create(&log).unwrap().into_file())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    while !said.contains("Ctrl-C ends it") && lines.read_line(&mut said).unwrap() > 0 {}
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    child.wait().unwrap();
+    assert!(said.contains("http    http://127.0.0.2:"), "{said}");
+    let note = "note    lamp.yaml:2:35: `listen.ssh` is not obeyed yet: there is no SSH door yet";
+    assert!(said.contains(note), "{said}");
+    let log = fs_err::read_to_string(log).unwrap();
+    assert!(!log.is_empty(), "at this level it says something");
+    for line in log.lines() {
+        let told: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(told["level"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn an_address_on_a_network_in_the_file_is_refused_too() {
+    let world = World::new();
+    world.write("lamp.yaml", "version: 1\nlisten: { http: 0.0.0.0:7180 }\n");
+    let ended = world.lamp("up --data data --run run --config lamp.yaml");
+    assert_eq!(ended.code(), Some(1));
+    assert!(ended.err().contains("cannot serve 0.0.0.0:7180"), "{}", ended.err());
+}
 
 #[test]
 fn a_toolchain_is_seen_inside_at_its_own_path_and_cannot_be_written() {

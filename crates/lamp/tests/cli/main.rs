@@ -3,16 +3,26 @@
 
 mod completions;
 mod config;
+mod demo;
+mod dismissing;
 mod doctor;
 mod egress;
+mod handing;
 mod household;
 mod image;
 mod kept;
+mod money;
 mod policy;
+mod pulls;
+mod reverting;
 mod sandbox;
 mod secret;
 mod server;
+mod shell;
+mod stage;
+mod steering;
 mod stopping;
 mod streams;
+mod tasks;
 mod usage;
 mod world;

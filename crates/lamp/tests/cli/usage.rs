@@ -24,6 +24,13 @@ fn no_word_at_all_shows_the_help_and_is_wrong_usage() {
 #[test]
 fn every_command_explains_itself() {
     let commands = [
+        "run",
+        "log",
+        "approve",
+        "amend",
+        "verify",
+        "pr",
+        "pr merge",
         "doctor",
         "config",
         "config check",

@@ -105,9 +105,8 @@ impl Channel {
     }
 
     /// Input that an earlier connection has sent already.
-    pub(crate) fn resume_input(&mut self, sent: u64) {
+    pub(super) const fn resume_input(&mut self, sent: u64) {
         self.sent = sent;
-        self.note_input();
     }
 
     /// So that the guest can be held to it.

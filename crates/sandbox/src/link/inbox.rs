@@ -42,8 +42,8 @@ impl Inbox {
     }
 
     /// For a job that was begun over an earlier connection. What that gave credit for holds.
-    pub(super) fn resumed(from: u64) -> Self {
-        Self { credit: from.saturating_add(WINDOW + UNSURE), ..Self::new(from) }
+    pub(super) fn resumed(from: u64, input_sent: u64) -> Self {
+        Self { credit: from.saturating_add(WINDOW + UNSURE), input_sent, ..Self::new(from) }
     }
 
     /// Input that is on its way, or was before this connection. Returns how much more the guest takes.

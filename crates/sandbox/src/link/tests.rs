@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use guest::protocol::{
-    Ask, CHUNK, ChannelId, ChannelState, Decoder, Ending, FRAME_LIMIT, Job, Refusal, Stream, Tell,
-    Usage, VERSION, encode,
+    Ask, CHUNK, ChannelId, ChannelState, Decoder, Ending, FRAME_LIMIT, INPUT_WINDOW, Job, Refusal,
+    Stream, Tell, Usage, VERSION, encode,
 };
 use proptest::prelude::*;
 use tokio::{
@@ -327,4 +327,26 @@ proptest! {
             liar.part(&link).await;
         });
     }
+}
+
+/// Once, a guest that was quick to answer was taken for a liar, and its sandbox killed with a task's work in it.
+#[tokio::test]
+async fn a_guest_may_say_how_much_more_it_takes_as_soon_as_it_is_asked_to_go_on() {
+    let (mut liar, link) = Liar::meet().await;
+    let tag = "t".to_owned();
+    let known =
+        ChannelState { channel: ONE, tag, output: 0, kept_from: 0, input: 5_984, ended: false };
+    let mut channel = link.attach(&known).unwrap();
+    assert_eq!(liar.hear().await, Ask::Attach { channel: ONE, from: 0 });
+    liar.tell(&opened(ONE)).await;
+    liar.tell(&takes_input(ONE, 5_984 + INPUT_WINDOW as u64)).await;
+    assert!(channel.room().await.unwrap() > 0);
+    channel.input(vec![1]).unwrap();
+    let sent = loop {
+        if let Ask::Input { offset, .. } = liar.hear().await {
+            break offset;
+        }
+    };
+    assert_eq!(sent, 5_984, "it goes on where the earlier connection was");
+    liar.part(&link).await;
 }

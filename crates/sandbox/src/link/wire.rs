@@ -137,8 +137,12 @@ impl Link {
     /// Goes on with a job that was begun over an earlier connection.
     pub(crate) fn attach(&self, known: &ChannelState) -> Result<Channel, LinkError> {
         let (id, from) = (known.channel, known.kept_from);
-        let inbox = Inbox::resumed(from);
-        self.begin(self.shared.lock(), id, inbox, &Ask::Attach { channel: id, from })
+        // Noted before the guest is asked: it says at once how much more it takes.
+        let inbox = Inbox::resumed(from, known.input);
+        let ask = Ask::Attach { channel: id, from };
+        let mut channel = self.begin(self.shared.lock(), id, inbox, &ask)?;
+        channel.resume_input(known.input);
+        Ok(channel)
     }
 
     fn begin(

@@ -38,6 +38,7 @@ impl Inner {
         // First: what is busy is not put to sleep any more.
         let _busy = Busy::new(&sandbox, self);
         let body = self.awake(&sandbox).await?;
+        let kills = body.memory_kills();
         let mut channel = match begin(&sandbox, &body, name, command).await {
             Ok(channel) => channel,
             Err(error) => return Err(self.broken(&sandbox, &body, error, command).await),
@@ -55,7 +56,7 @@ impl Inner {
                 return Err(SandboxError::Lost { reason });
             }
         };
-        let finished = finished(&body, &ended);
+        let finished = finished(&body, kills, &ended);
         body.ended(channel.id());
         sandbox.lock().answers.add(name.clone(), finished.clone());
         Ok(finished)
@@ -123,9 +124,7 @@ async fn begin(
         at.map(|at| left_over.swap_remove(at))
     };
     if let Some(known) = &mine {
-        let mut channel = body.link.attach(known)?;
-        channel.resume_input(known.input);
-        return Ok(channel);
+        return body.link.attach(known);
     }
     let image = {
         let entry = sandbox.lock();
@@ -211,15 +210,19 @@ pub(super) fn environment(
     environment
 }
 
-/// What the guest says, checked against what the kernel says.
-fn finished(body: &Body, ended: &link::Ended) -> Finished {
+/// How a command ended: what the guest says, checked against what the kernel says. `kills` is how often the memory had run out when it
+/// began.
+fn finished(body: &Body, kills: u64, ended: &link::Ended) -> Finished {
     const MIB: u64 = 1 << 20;
     let out_of_memory = || {
         let peak = body.out_of_memory()?;
         Some(Ended::OutOfMemory { peak_mib: u32::try_from(peak / MIB).unwrap_or(u32::MAX) })
     };
     let ending = match &ended.ending {
-        Ending::Exited(code) if *code == 128 + SIGKILL => {
+        // A program whose child was killed says so in its own way: `make` ends with 2.
+        Ending::Exited(code)
+            if *code == 128 + SIGKILL || (*code != 0 && body.memory_kills() > kills) =>
+        {
             out_of_memory().unwrap_or(Ended::Exited(*code))
         }
         Ending::Exited(code) => Ended::Exited(*code),

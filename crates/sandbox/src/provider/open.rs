@@ -164,9 +164,9 @@ impl Inner {
     ) -> Result<(), SandboxError> {
         self.join(sandbox, &body, spec.network.as_ref()).await?;
         self.check_out(sandbox, spec).await?;
-        self.hook(&body, spec, "post_clone", &spec.hooks.post_clone).await?;
+        self.hook(sandbox, &body, spec, "post_clone", &spec.hooks.post_clone).await?;
         let body = self.sealed(sandbox, body, spec).await?;
-        self.hook(&body, spec, "post_start", &spec.hooks.post_start).await
+        self.hook(sandbox, &body, spec, "post_start", &spec.hooks.post_start).await
     }
 
     /// Opens it again, if it rests or is frozen. The caller has the turn.
@@ -218,7 +218,7 @@ impl Inner {
                 self.prove(sandbox, &body, workspace).await?;
                 self.join(sandbox, &body, asked.network()).await?;
                 let spec = &record.spec;
-                self.hook(&body, spec, "post_start", &spec.hooks.post_start).await
+                self.hook(sandbox, &body, spec, "post_start", &spec.hooks.post_start).await
             }
         }
     }

@@ -13,6 +13,7 @@ use contracts::{
 use domain::id::SandboxId;
 use guest::protocol::Ending;
 use launcher::plan::{Doors, Doorway, Reached, Transport};
+use tokio::time::Instant;
 
 use super::{
     Identity, Inner, Provider, Sandbox, busy,
@@ -24,6 +25,9 @@ use crate::{body::Body, oci::Builder};
 const MODE: u32 = 0o644;
 
 const ENOENT: i32 = 2;
+
+/// Longer than a gateway needs to notice that its server is gone.
+const LINGERS: Duration = Duration::from_secs(2);
 
 /// Puts `$file` aside, if it is there.
 const KEEP: &str = r#"[ -e "$file" ] && cp -p "$file" "$file.lamp" || true"#;
@@ -95,11 +99,17 @@ impl Inner {
         }
     }
 
-    /// Joins a body that a server before this one made. What it needs is inside already.
-    pub(super) async fn join_again(&self, sandbox: &Sandbox) {
+    /// Joins a body that a server before this one made. What it needs is inside already. Until `end`, doors that somebody stands in are tried
+    /// again.
+    async fn join_again(&self, sandbox: &Sandbox, end: Instant) {
         let Some(ports) = sandbox.lock().record.ports.clone() else { return };
         let Ok(body) = sandbox.body() else { return };
-        match self.open_road(sandbox.id, &body, None, &ports).await {
+        let joined = async {
+            let road = self.road()?;
+            let doors = self.doors_after_another(&body, &ports, end).await?;
+            road.join(sandbox.id, None, doors).await.map_err(|error| closed(&error))
+        };
+        match joined.await {
             Ok(inside) => sandbox.lock().road = inside.variables,
             Err(error) => {
                 tracing::warn!(sandbox = %sandbox.id, %error, "a sandbox reaches nothing");
@@ -110,8 +120,31 @@ impl Inner {
     /// Joins every sandbox that has a network and runs: the gateway is a new one.
     pub(super) async fn join_all_again(&self) {
         let known: Vec<_> = self.known().values().cloned().collect();
+        // For all of them together: whoever stands in their own way inside does not keep the server from starting.
+        let end = Instant::now() + LINGERS;
         for sandbox in known {
-            self.join_again(&sandbox).await;
+            self.join_again(&sandbox, end).await;
+        }
+    }
+
+    /// Doors in the place of those of a gateway that has ended, or is about to: one whose server was killed holds its own a moment longer,
+    /// and a door that is left out then would stay shut.
+    async fn doors_after_another(
+        &self,
+        body: &Body,
+        ports: &[u16],
+        end: Instant,
+    ) -> Result<Vec<Door>, SandboxError> {
+        let mut again = tokio::time::interval(Duration::from_millis(10));
+        let (mut wanted, mut doors) = (kinds(ports), Vec::new());
+        loop {
+            again.tick().await;
+            let opened = self.doors(body, &wanted).await?;
+            wanted.retain(|kind| !opened.iter().any(|door| door.kind == *kind));
+            doors.extend(opened);
+            if wanted.is_empty() || Instant::now() >= end {
+                return Ok(doors);
+            }
         }
     }
 
@@ -123,7 +156,7 @@ impl Inner {
         ports: &[u16],
     ) -> Result<Inside, SandboxError> {
         let road = self.road()?;
-        let doors = self.doors(body, ports).await?;
+        let doors = self.doors(body, &kinds(ports)).await?;
         road.join(id, network, doors).await.map_err(|error| closed(&error))
     }
 
@@ -133,14 +166,10 @@ impl Inner {
         })
     }
 
-    async fn doors(&self, body: &Body, ports: &[u16]) -> Result<Vec<Door>, SandboxError> {
-        let kinds = ports.iter().copied().map(DoorKind::Port).chain([
-            DoorKind::Proxy,
-            DoorKind::Socks,
-            DoorKind::Names,
-            DoorKind::NamesOverTcp,
-        ]);
-        let wanted: BTreeMap<Doorway, DoorKind> = kinds.map(|kind| (doorway(kind), kind)).collect();
+    /// Those of them that nobody stands in.
+    async fn doors(&self, body: &Body, kinds: &[DoorKind]) -> Result<Vec<Door>, SandboxError> {
+        let wanted: BTreeMap<Doorway, DoorKind> =
+            kinds.iter().map(|kind| (doorway(*kind), *kind)).collect();
         let order = Doors {
             pid: body.record.pid,
             started: body.record.started,
@@ -262,6 +291,12 @@ fn tell(id: SandboxId, left: &Result<(), EgressError>) {
     if let Err(error) = left {
         tracing::warn!(sandbox = %id, %error, "a sandbox has not left the road");
     }
+}
+
+/// All doors of a sandbox that reaches these ports.
+fn kinds(ports: &[u16]) -> Vec<DoorKind> {
+    let own = [DoorKind::Proxy, DoorKind::Socks, DoorKind::Names, DoorKind::NamesOverTcp];
+    ports.iter().copied().map(DoorKind::Port).chain(own).collect()
 }
 
 fn doorway(kind: DoorKind) -> Doorway {

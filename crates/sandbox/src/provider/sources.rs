@@ -3,13 +3,13 @@
 //! Their objects are shown read-only; the files are checked out inside, by the sandbox's own git. An image that was
 //! built with the same commit has them already, and then nothing is left to do.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use contracts::sandbox::{Checkout, SandboxError, Spec, User};
-use domain::agent::Tier;
+use domain::{agent::Tier, code::RepositoryName, id::SandboxId};
 
 use super::{
-    Inner, Sandbox,
+    Inner, Provider, Sandbox,
     boot::Blueprint,
     errand::{self, Errand},
 };
@@ -32,6 +32,25 @@ const LOOK: Duration = Duration::from_secs(30);
 
 /// A look at 50,000 files took 48 MiB of it, which the kernel takes back when there is need.
 const ENOUGH_MEMORY_MIB: u32 = 512;
+
+impl Provider {
+    /// Where a sandbox sees the objects of a repository.
+    pub fn objects_inside(
+        &self,
+        sandbox: SandboxId,
+        repository: &RepositoryName,
+    ) -> Result<String, SandboxError> {
+        let objects = self.inner.mirrors.objects(repository);
+        let sandbox = self.inner.get(sandbox)?;
+        let entry = sandbox.lock();
+        let mut binds = entry.record.stack.binds.iter();
+        let found = binds.find(|(outside, _)| std::path::Path::new(outside) == objects);
+        found.map(|(_, inside)| inside.clone()).ok_or_else(|| SandboxError::Source {
+            repository: repository.to_string(),
+            reason: "the sandbox was opened without it".to_owned(),
+        })
+    }
+}
 
 impl Inner {
     /// Adds the mirrors' objects to what is shown inside.
@@ -112,6 +131,7 @@ impl Inner {
     /// Runs a hook of the sandbox, if it has it (IM4).
     pub(super) async fn hook(
         &self,
+        sandbox: &Sandbox,
         body: &Body,
         spec: &Spec,
         hook: &str,
@@ -124,7 +144,9 @@ impl Inner {
         let places = Checkouts::default().places(&spec.sources);
         let directory = places.first().map_or("/workspace", |place| place.directory.as_str());
         let argv = ["/bin/sh", "-eu", "-c", script].map(str::to_owned);
-        let environment = BTreeMap::from([("LAMP_HOOK".to_owned(), hook.to_owned())]);
+        // As every other command it finds the way out, and what its owner set.
+        let mut environment = sandbox.lock().road.clone();
+        environment.insert("LAMP_HOOK".to_owned(), hook.to_owned());
         let errand = Errand {
             argv: &argv,
             directory,
@@ -148,7 +170,7 @@ impl Inner {
         };
         // A frozen one hears nothing. It is stopped next in any case.
         let _ = body.group.thaw();
-        let running = self.hook(&body, &spec, "pre_teardown", &spec.hooks.pre_teardown);
+        let running = self.hook(sandbox, &body, &spec, "pre_teardown", &spec.hooks.pre_teardown);
         match tokio::time::timeout(TEAR_DOWN, running).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(sandbox = %sandbox.id, %error, "a hook failed"),

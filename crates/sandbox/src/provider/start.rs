@@ -9,6 +9,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use contracts::sandbox::{Base, Capabilities, Compute, State, WorkspaceAccess};
@@ -53,6 +54,9 @@ pub enum StartError {
 
 /// A socket's path may have 107 bytes, of which its own name needs 39.
 const LONGEST_RUN: usize = 68;
+
+/// How long a provider that is closed waits for openings that are under way.
+const LAST_OPENINGS: Duration = Duration::from_secs(10);
 
 impl Provider {
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
@@ -127,11 +131,13 @@ impl Provider {
 
     /// Ends every sandbox, and lets go of the disks: nothing is left running or mounted. For tests, and for
     /// whoever removes the product from a host.
+    ///
+    /// Whoever was just opening one is waited for: it holds the disks, and what it opened is ended as well.
     pub async fn close(self) -> Result<(), StartError> {
-        let known: Vec<_> = self.inner.known().values().cloned().collect();
-        for sandbox in known {
-            self.inner.end(sandbox.id, &sandbox);
-        }
+        self.end_all();
+        self.stop().await;
+        drop(tokio::time::timeout(LAST_OPENINGS, self.alone()).await);
+        self.end_all();
         self.stop().await;
         self.inner.spawner.stop().await;
         self.inner.groups.close();
@@ -139,6 +145,21 @@ impl Provider {
         let disks = self.inner.disks.clone();
         drop(self);
         Ok(disks.close()?)
+    }
+
+    fn end_all(&self) {
+        let known: Vec<_> = self.inner.known().values().cloned().collect();
+        for sandbox in known {
+            self.inner.end(sandbox.id, &sandbox);
+        }
+    }
+
+    /// Comes back when nobody else has this provider, so that nothing more is opened.
+    async fn alone(&self) {
+        let mut again = tokio::time::interval(Duration::from_millis(5));
+        while Arc::strong_count(&self.inner) > 1 {
+            again.tick().await;
+        }
     }
 
     /// So that the first sandbox does not wait for it.

@@ -1,15 +1,13 @@
 //! Bringing a mirror up to date.
 
 use std::{
-    fs::File,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError},
 };
 
 use domain::code::RepositoryName;
 use fs_err as fs;
-use tokio::sync::{OwnedMutexGuard, mpsc};
+use tokio::sync::mpsc;
 
 use super::{
     Hash, MirrorError, Mirrors, Source, configure,
@@ -25,7 +23,7 @@ impl Mirrors {
         progress: Option<mpsc::Sender<String>>,
     ) -> Result<(), MirrorError> {
         let (mirror, source) = self.known(name)?;
-        let _alone = self.alone(name, &mirror).await?;
+        let _alone = self.alone_in(name, &mirror).await?;
         remove_torn_packs(&mirror)?;
         let mut ran = self.fetch_once(name, &mirror, &source, progress.clone()).await?;
         // Which hash the other side uses is only known when it answers.
@@ -40,7 +38,7 @@ impl Mirrors {
     /// Joins small packs into larger ones. No object goes, reachable or not.
     pub async fn tidy(&self, name: &RepositoryName) -> Result<(), MirrorError> {
         let (mirror, _) = self.known(name)?;
-        let _alone = self.alone(name, &mirror).await?;
+        let _alone = self.alone_in(name, &mirror).await?;
         let mut command = self.shared.git.on(&mirror);
         command.args(["repack", "--quiet", "--geometric=2", "-d", "--no-write-bitmap-index"]);
         let allowance = Allowance { time: self.shared.limits.time, file_bytes: None };
@@ -122,37 +120,9 @@ impl Mirrors {
         }
     }
 
-    pub(super) async fn alone(
-        &self,
-        name: &RepositoryName,
-        mirror: &Path,
-    ) -> Result<Alone, MirrorError> {
-        let turn = {
-            let mut all = self.shared.fetching.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(all.entry(name.clone()).or_default())
-        };
-        let here = turn.lock_owned().await;
-        let path = mirror.join("lamp-lock");
-        let anywhere = tokio::task::spawn_blocking(move || lock(&path)).await;
-        let anywhere = anywhere.map_err(std::io::Error::other)??;
-        Ok(Alone { _here: here, _anywhere: anywhere })
-    }
-
     fn slow(&self, name: &RepositoryName) -> MirrorError {
         MirrorError::Slow { repository: name.clone(), limit: self.shared.limits.time }
     }
-}
-
-/// Nobody else changes this mirror while this is held.
-pub(super) struct Alone {
-    _here: OwnedMutexGuard<()>,
-    _anywhere: File,
-}
-
-fn lock(path: &Path) -> std::io::Result<File> {
-    let file = File::options().create(true).append(true).open(path)?;
-    file.lock()?;
-    Ok(file)
 }
 
 /// For the shell that git starts the other side with.

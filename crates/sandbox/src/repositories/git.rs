@@ -53,7 +53,7 @@ pub(super) enum Succeeded {
 pub(super) struct OutOfTime;
 
 /// Nothing of a repository runs: git has no hooks to find, and no program of its choice to start.
-const SETTINGS: [&str; 18] = [
+const SETTINGS: [&str; 19] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.alternateRefsCommand=true",
@@ -63,6 +63,7 @@ const SETTINGS: [&str; 18] = [
     "submodule.recurse=false",
     "protocol.allow=never",
     "protocol.file.allow=always",
+    "protocol.http.allow=always",
     "protocol.https.allow=always",
     "protocol.ssh.allow=always",
     "transfer.fsckObjects=true",
@@ -217,6 +218,8 @@ async fn lines(from: Option<impl AsyncRead + Unpin>, to: Option<mpsc::Sender<Str
     const LONGEST: usize = 400;
     let Some(mut from) = from else { return String::new() };
     let (mut buffer, mut line, mut kept) = ([0; 4_096], Vec::new(), Vec::<String>::new());
+    // Progress is written over by the next line. What ssh says ends in a return and a new line.
+    let mut returned = None;
     loop {
         let read = from.read(&mut buffer).await.unwrap_or_default();
         for byte in buffer.iter().take(read) {
@@ -230,9 +233,10 @@ async fn lines(from: Option<impl AsyncRead + Unpin>, to: Option<mpsc::Sender<Str
                 if let Some(to) = &to {
                     let _ = to.try_send(text.clone());
                 }
-                if *byte == b'\n' && !is_progress(&text) {
-                    kept.push(text);
-                }
+                returned = Some(text);
+            }
+            if *byte == b'\n' {
+                kept.extend(returned.take().filter(|text| !is_progress(text)));
             }
         }
         if read == 0 {

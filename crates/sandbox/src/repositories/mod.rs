@@ -12,6 +12,7 @@
 //!
 //! Invariant: an object that was once in a mirror stays there, because a sandbox may stand on it.
 
+mod alone;
 mod checkout;
 mod error;
 mod fetch;
@@ -33,9 +34,10 @@ use std::{
 use domain::code::{CommitId, RepositoryName};
 use fs_err as fs;
 
+pub use alone::Alone;
 pub use checkout::{Checkouts, Head, Place, Step};
 pub use error::MirrorError;
-pub use source::Source;
+pub use source::{Source, Transport};
 pub use tree::Manifests;
 
 use git::Git;
@@ -108,7 +110,7 @@ impl Mirrors {
         if known()?.as_ref() == Some(&source) {
             return Ok(());
         }
-        let _alone = self.alone(name, &mirror).await?;
+        let _alone = self.alone_in(name, &mirror).await?;
         let known = known()?;
         if let Some(known) = known.filter(|known| !known.is_same_place(&source))
             && fetch::holds_objects(&mirror)?
@@ -118,6 +120,16 @@ impl Mirrors {
         }
         write_private(&mirror.join("lamp-source"), source.as_str())?;
         configure(&mirror, &source, Hash::of(&mirror))
+    }
+
+    /// Where they are. Nobody else may look into it.
+    pub fn root(&self) -> &Path {
+        &self.shared.root
+    }
+
+    /// The program that keeps them, and a home for it without anything in it.
+    pub fn git(&self) -> (&Path, &Path) {
+        (&self.shared.git.program, &self.shared.git.home)
     }
 
     /// Every repository that was registered, in order.
@@ -147,7 +159,8 @@ impl Mirrors {
         self.shared.root.join(format!("{}.git", name.as_str().replace('/', "+")))
     }
 
-    fn known(&self, name: &RepositoryName) -> Result<(PathBuf, Source), MirrorError> {
+    /// The bare repository, and where it comes from.
+    pub fn known(&self, name: &RepositoryName) -> Result<(PathBuf, Source), MirrorError> {
         let mirror = self.mirror(name);
         match fs::read_to_string(mirror.join("lamp-source")) {
             Ok(url) => Ok((mirror, url.parse()?)),

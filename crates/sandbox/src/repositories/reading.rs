@@ -8,6 +8,11 @@ use super::{
 };
 
 impl Mirrors {
+    /// Where a repository comes from, without anything secret.
+    pub fn address(&self, name: &RepositoryName) -> Result<String, MirrorError> {
+        self.known(name).map(|(_, source)| format!("{source:?}"))
+    }
+
     /// The commit that a branch, a tag, `HEAD` or a hash names, with `~` and `^`. Git's searches by text are no names.
     pub async fn resolve(
         &self,

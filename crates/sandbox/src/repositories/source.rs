@@ -11,10 +11,13 @@ pub struct Source {
     transport: Transport,
 }
 
+/// How git gets there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
+pub enum Transport {
     /// A directory of this host.
     File,
+    /// Anybody on the way can read and change it, so it takes no secret.
+    Http,
     Https,
     Ssh,
 }
@@ -24,6 +27,7 @@ impl Transport {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::File => "file",
+            Self::Http => "http",
             Self::Https => "https",
             Self::Ssh => "ssh",
         }
@@ -36,15 +40,23 @@ impl Source {
         &self.url
     }
 
-    pub(super) const fn transport(&self) -> Transport {
+    pub const fn transport(&self) -> Transport {
         self.transport
     }
 
     /// The directory, if it is one of this host.
-    pub(super) fn directory(&self) -> Option<&Path> {
+    pub fn directory(&self) -> Option<&Path> {
         match self.transport {
             Transport::File => Some(Path::new(&self.url)),
-            Transport::Https | Transport::Ssh => None,
+            Transport::Http | Transport::Https | Transport::Ssh => None,
+        }
+    }
+
+    /// What in the address is not for everybody: `user:secret`.
+    pub fn secret(&self) -> Option<&str> {
+        match self.transport {
+            Transport::Https => user_part(&self.url),
+            Transport::File | Transport::Http | Transport::Ssh => None,
         }
     }
 
@@ -57,16 +69,15 @@ impl Source {
     fn place(&self) -> String {
         match (self.transport, user_part(&self.url)) {
             (Transport::Https, Some(user)) => self.url.replacen(&format!("{user}@"), "", 1),
-            (Transport::Https | Transport::File | Transport::Ssh, _) => self.url.clone(),
+            (Transport::Https | Transport::Http | Transport::File | Transport::Ssh, _) => {
+                self.url.clone()
+            }
         }
     }
 
     /// Takes the secret of this address out of a text.
     pub(super) fn redact(&self, text: &str) -> String {
-        match user_part(&self.url) {
-            Some(user) if self.transport == Transport::Https => text.replace(user, "***"),
-            Some(_) | None => text.to_owned(),
-        }
+        self.secret().map_or_else(|| text.to_owned(), |secret| text.replace(secret, "***"))
     }
 }
 
@@ -87,6 +98,12 @@ impl FromStr for Source {
         let transport = match url.split_once("://") {
             _ if url.starts_with('/') => Transport::File,
             Some(("file", path)) => return from_file_url(path).map_err(refused),
+            Some(("http", rest)) if rest.split('/').next().is_some_and(|it| it.contains('@')) => {
+                return Err(refused(
+                    "who asks would be told to everybody on the way: write `https://`",
+                ));
+            }
+            Some(("http", rest)) => remote(rest).map(|()| Transport::Http).map_err(refused)?,
             Some(("https", rest)) => remote(rest).map(|()| Transport::Https).map_err(refused)?,
             Some(("ssh", rest)) => remote(rest).map(|()| Transport::Ssh).map_err(refused)?,
             Some(_) | None => return Err(refused(KINDS)),
@@ -95,7 +112,8 @@ impl FromStr for Source {
     }
 }
 
-const KINDS: &str = "write an absolute path, `file://`, `https://`, or `ssh://user@host/path`";
+const KINDS: &str =
+    "write an absolute path, `file://`, `https://`, `http://`, or `ssh://user@host/path`";
 
 fn from_file_url(path: &str) -> Result<Source, &'static str> {
     if !path.starts_with('/') || path.contains('%') {
@@ -143,6 +161,7 @@ mod tests {
             ("file:///srv/git/web.git", Transport::File),
             ("https://forge.example/acme/web.git", Transport::Https),
             ("https://x:token@forge.example/acme/web", Transport::Https),
+            ("http://forge.example:3000/acme/web.git", Transport::Http),
             ("ssh://git@forge.example:22/acme/web.git", Transport::Ssh),
         ] {
             assert_eq!(url.parse::<Source>().unwrap().transport(), transport, "{url}");
@@ -162,7 +181,9 @@ mod tests {
             "../up",
             "git@host:path",
             "host:path",
-            "http://host/x",
+            "http://me:hunter2@host/x",
+            "http://me@host/x",
+            "http://-oProxyCommand=id/x",
             "git://host/x",
             "ftp://host/x",
             "HTTPS://host/x",

@@ -131,6 +131,12 @@ impl Grants {
 }
 
 impl Keeper {
+    /// Refused, unless something may be handed out for `sandbox` now.
+    pub async fn granted(&self, task: TaskId, sandbox: SandboxId) -> Result<(), SecretError> {
+        let has = self.aside(move |keeper| keeper.state().grants.has(task, sandbox)).await?;
+        if has { Ok(()) } else { Err(SecretError::Revoked) }
+    }
+
     /// The sandbox of a task is gone for good: it needs no grant.
     pub fn end_grant(&self, task: TaskId, sandbox: SandboxId) -> Result<(), SecretError> {
         self.state().grants.end(task, sandbox)

@@ -1,6 +1,11 @@
 //! What agents said and did, from any number on.
 
-use domain::{id::TaskId, time::Timestamp, transcript::AgentEvent};
+use domain::{
+    digest::{Digest, Fingerprint},
+    id::TaskId,
+    time::Timestamp,
+    transcript::AgentEvent,
+};
 
 use crate::{
     Briefing, Said, StoreError,
@@ -34,6 +39,25 @@ pub(crate) async fn read_after(
 ) -> Result<Vec<Said>, StoreError> {
     let values = [Value::Owned(task.to_string()), number(cursor), page(most)];
     database.rows(AFTER, &values).await?.iter().map(said).collect()
+}
+
+/// Of every row as it is kept, in order. A row is bound to its place by its number and by the length of its body.
+pub(crate) async fn digest(database: &Database, task: TaskId) -> Result<Digest, StoreError> {
+    let mut hash = Fingerprint::of_kind("lamplighter transcript 1");
+    let mut cursor = 0;
+    loop {
+        let values = [Value::Owned(task.to_string()), number(cursor), page(PAGE)];
+        let rows = database.rows(AFTER, &values).await?;
+        let Some(last) = rows.last() else { return Ok(hash.finish()) };
+        cursor = said(last)?.number;
+        for row in &rows {
+            let Said { number, run, attempt, at, event } = said(row)?;
+            let stored = stored::transcript::encode(&event);
+            let at = u64::try_from(at.as_millis()).unwrap_or_default();
+            hash = hash.number(number).number(run).number(attempt).number(at);
+            hash = hash.text(stored.kind).text(&stored.body);
+        }
+    }
 }
 
 /// The newest `most`, oldest first.

@@ -135,7 +135,8 @@ async fn an_outcome_whose_lease_is_lost_writes_nothing_at_all(home: Home) {
     let store = &home.store;
     let mut life = Life::begin(store, 1, 0).await;
     life.report(store, Report::Admitted, 0).await;
-    life.report(store, Report::Prepared { sandbox: sandbox() }, 0).await;
+    life.report(store, Report::Prepared { sandbox: sandbox(), commit: crate::life::base() }, 0)
+        .await;
     let stolen = claim_work(&home, "first", 10, 20).await;
     let held = claim_work(&home, "second", 20, 30).await;
     assert_eq!((stolen.attempt, held.attempt), (1, 2));
@@ -158,7 +159,14 @@ async fn an_outcome_takes_its_row_along_and_counts_once(home: Home) {
     life.report(store, Report::Admitted, 0).await;
     let lease = claim_work(&home, "driver", 1, 100).await;
     let late = life.clone();
-    life.settle(store, lease.clone(), Report::Prepared { sandbox: sandbox() }, 2).await.unwrap();
+    life.settle(
+        store,
+        lease.clone(),
+        Report::Prepared { sandbox: sandbox(), commit: crate::life::base() },
+        2,
+    )
+    .await
+    .unwrap();
     let left = store.pending(life.id).await.unwrap();
     assert!(left.iter().all(|row| (row.seq, row.step) != (lease.seq, lease.step)), "{left:?}");
     let mut again = life.clone();

@@ -33,6 +33,11 @@ pub(crate) struct Life {
     pub(crate) task: Task,
 }
 
+/// What work begins from.
+pub(crate) fn base() -> domain::code::CommitId {
+    "a".repeat(40).parse().unwrap()
+}
+
 pub(crate) fn request(repository: &str, person: u128) -> Request {
     let mut request = testkit::request(repository, "fix the flaky login test").unwrap();
     request.author = PersonId::from_u128(person);
@@ -124,7 +129,7 @@ impl Life {
         let notes = Digest::of(b"notes");
         for report in [
             Report::Admitted,
-            Report::Prepared { sandbox },
+            Report::Prepared { sandbox, commit: base() },
             Report::Researched { notes, session: None },
             Report::PlanWritten { plan: plan(1), session: None },
         ] {

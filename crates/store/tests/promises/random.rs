@@ -1,11 +1,14 @@
 //! Whatever happens to a task, its view and its outbox are what a replay of its events would give.
 
+use std::collections::BTreeSet;
+
 use domain::{
     approval::Conditions,
     code::PullRequestNumber,
     cost::Cost,
     digest::Digest,
     failure::{Failure, FailureKind},
+    finding::FindingId,
     id::{QuestionId, SandboxId},
     money::Money,
     people::{Person, Role},
@@ -28,13 +31,19 @@ on_both!(a_view_is_what_a_replay_of_any_history_gives);
 
 const LIVES: u128 = 30;
 
+fn finding() -> FindingId {
+    FindingId::of("src/login.rs", "an empty name is let in", "login(\"\")")
+}
+
 fn any_command() -> impl Strategy<Value = Command> {
     let phase = || prop::sample::select(Phase::ALL.to_vec());
     let evidence = Digest::of(b"evidence");
     let commit = |n: u32| format!("{n:040x}").parse().unwrap();
     let report = prop_oneof![
         4 => Just(Report::Admitted),
-        4 => (0u128..3).prop_map(|n| Report::Prepared { sandbox: SandboxId::from_u128(n) }),
+        4 => (0u128..3).prop_map(move |n| Report::Prepared {
+            sandbox: SandboxId::from_u128(n), commit: commit(0)
+        }),
         1 => (0u128..3).prop_map(|n| Report::Asked {
             question: Question { id: QuestionId::from_u128(n), text: "?".to_owned(), choices: vec![] },
             session: None
@@ -42,15 +51,15 @@ fn any_command() -> impl Strategy<Value = Command> {
         4 => Just(Report::Researched { notes: evidence, session: None }),
         4 => (0u32..3).prop_map(|n| Report::PlanWritten { plan: plan(n), session: None }),
         4 => (0u32..3).prop_map(move |n| Report::Implemented {
-            commit: commit(n), difference: Digest::of(&[0]), session: None
+            base: commit(0), commit: commit(n), difference: Digest::of(&[0]), record: evidence, session: None
         }),
         4 => Just(Report::ChecksPassed { evidence }),
         1 => (0u8..3).prop_map(move |n| Report::ChecksFailed {
             footprint: Footprint::new(&[], Digest::of(&[n])), evidence
         }),
         4 => Just(Report::ReviewPassed { evidence }),
-        1 => Just(Report::ReviewFoundFaults { evidence }),
-        4 => (1u64..9).prop_map(|n| Report::Delivered { number: PullRequestNumber(n) }),
+        1 => Just(Report::ReviewFoundFaults { evidence, findings: BTreeSet::from([finding()]) }),
+        4 => (1u64..9).prop_map(move |n| Report::Delivered { number: PullRequestNumber(n), receipt: evidence }),
         1 => Just(Report::Merged),
         1 => (prop::sample::select(FailureKind::ALL.to_vec()), phase())
             .prop_map(|(kind, phase)| Report::Failed(Failure::new(kind, phase, "x"))),
@@ -71,6 +80,7 @@ fn any_command() -> impl Strategy<Value = Command> {
         1 => Just(Ask::Pause),
         3 => Just(Ask::Resume),
         1 => phase().prop_map(|from| Ask::Retry { from }),
+        1 => Just(Ask::Dismiss { finding: finding(), why: None }),
         1 => (1u32..40).prop_map(|n| Ask::RaiseBudget { to: Money::from_dollars(n) }),
     ];
     let by = prop::sample::select(vec![ann(), bob(), Person { role: Role::Admin, ..bob() }]);

@@ -1,7 +1,8 @@
 //! An agent that follows its script.
 
-use contracts::agent::{
-    AgentError, AgentEvent, Agents, Answer, Brief, Finding, Mode, Outcome, Run, Words,
+use contracts::{
+    agent::{AgentError, AgentEvent, Agents, Answer, Brief, Finding, Mode, Outcome, Run, Words},
+    clock::Clock as _,
 };
 use domain::{
     cost::Cost,
@@ -11,8 +12,9 @@ use domain::{
 };
 use tokio::sync::mpsc;
 
-use super::secrets::spend;
+use super::{outfits::refuse, secrets::spend};
 use crate::{
+    clock::AnyClock,
     ledger::{Ledger, Right},
     script::Script,
 };
@@ -20,24 +22,33 @@ use crate::{
 /// What one run costs, in micro-dollars.
 pub const PRICE: u64 = 1_000;
 
+/// What a scripted agent asks for that it may not have.
+pub const HOST: &str = "docs.example.com";
+
 #[derive(Debug, Clone)]
 pub struct ScriptedAgents {
     ledger: Ledger,
+    clock: AnyClock,
 }
 
 impl ScriptedAgents {
-    pub const fn new(ledger: Ledger) -> Self {
-        Self { ledger }
+    pub const fn new(ledger: Ledger, clock: AnyClock) -> Self {
+        Self { ledger, clock }
     }
 
     /// How many reviews of this task were asked for before this one.
     fn earlier_reviews(&self, run: &Run) -> Result<usize, AgentError> {
         let kind = format!("review-{}", run.task);
-        self.ledger.once(&kind, &format!("{:06}", run.key.seq), "").map_err(busy)?;
+        let this = step(run);
+        self.ledger.once(&kind, &this, "").map_err(busy)?;
         let all = self.ledger.names(&kind).map_err(busy)?;
-        let this = format!("{:06}", run.key.seq);
         Ok(all.iter().filter(|name| **name < this).count())
     }
+}
+
+/// Names of steps sort as their numbers do.
+fn step(run: &Run) -> String {
+    format!("{:06}", run.key.seq)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
@@ -52,13 +63,24 @@ impl Agents for ScriptedAgents {
         mut words: mpsc::Receiver<Words>,
         events: mpsc::Sender<AgentEvent>,
     ) -> Result<Outcome, AgentError> {
-        self.ledger.called(&format!("agent {:?} {}", run.mode, run.key)).map_err(busy)?;
+        let called = format!("agent {:?} {} within {} s", run.mode, run.key, run.limit.as_secs());
+        self.ledger.called(&called).map_err(busy)?;
+        let Brief { feedback, dismissed, surroundings, .. } = &run.brief;
+        let told = format!("{}\nto mend: {feedback:?}\ndismissed: {dismissed:?}", run.mode.name());
+        self.ledger.set(&format!("brief-{}", run.task), &step(run), &told).map_err(busy)?;
+        let (whose, around) = (format!("{} {:?}", run.task, run.mode), format!("{surroundings:?}"));
+        self.ledger.set("around", &whose, &around).map_err(busy)?;
         let script = Script::parse(&run.brief.request);
         let text = format!("{:?} as the script says", run.mode);
         // A watcher that has gone does not stop the agent.
         drop(events.send(AgentEvent::Message { number: 1, text }).await);
         let mut heard = Vec::new();
-        if script.endless && run.mode == Mode::Research && run.brief.guidance.is_empty() {
+        let waits = match run.mode {
+            Mode::Research => script.endless,
+            Mode::Implement => script.lingers,
+            Mode::Plan | Mode::Review => false,
+        };
+        if waits && run.brief.guidance.is_empty() {
             match words.recv().await {
                 Some(Words(text)) => heard.push(text),
                 None => std::future::pending().await,
@@ -84,7 +106,17 @@ impl Agents for ScriptedAgents {
             }
             Mode::Research => Answer::Notes(format!("notes on: {}", run.brief.request)),
             Mode::Plan => Answer::Plan(plan(&run.brief, script)),
+            Mode::Implement if script.blocked && run.brief.guidance.is_empty() => {
+                refuse(&self.ledger, run.task, HOST, self.clock.now()).map_err(busy)?;
+                return Err(AgentError::Stopped {
+                    reason: "it could not go on".to_owned(),
+                    last_lines: format!("asking {HOST}\n403"),
+                });
+            }
             Mode::Implement => Answer::Change,
+            Mode::Review if script.puzzled => {
+                Answer::Question { text: "which commit?".to_owned(), choices: Vec::new() }
+            }
             Mode::Review => {
                 let found = (self.earlier_reviews(run)? as u64) < u64::from(script.faults);
                 Answer::Review(if found { vec![finding()] } else { Vec::new() })
@@ -134,7 +166,7 @@ mod tests {
     async fn scripted_agents_keep_their_promises() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path()).unwrap();
-        let agents = ScriptedAgents::new(ledger.clone());
+        let agents = ScriptedAgents::new(ledger.clone(), AnyClock::System);
         let secrets = ScriptedSecrets::new(ledger);
         let (name, sandbox) = ("scripted".parse().unwrap(), SandboxId::from_u128(1));
         contracts::promises::agent::kept(&agents, &secrets, name, sandbox).await.unwrap();

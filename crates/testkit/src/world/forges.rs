@@ -2,12 +2,15 @@
 
 use contracts::{
     Key,
-    forge::{Change, Delivery, ForgeError, Forges, PullRequest},
+    forge::{
+        Change, Comparison, Delivery, Diff, FileChange, FileVersion, Files, ForgeError, Forges,
+        LARGEST_RECEIPT, PullRequest, Taking,
+    },
+    sandbox::Cut,
 };
 use domain::{
     code::{CommitId, PullRequestNumber, RepositoryName},
     digest::Digest,
-    id::SandboxId,
 };
 
 use crate::{ledger::Ledger, script::Script};
@@ -53,13 +56,11 @@ impl Forges for ScriptedForges {
         commit(repository.as_str())
     }
 
-    async fn take_change(
-        &self,
-        key: Key,
-        _sandbox: SandboxId,
-        _repository: &RepositoryName,
-    ) -> Result<Change, ForgeError> {
+    async fn take_change(&self, key: Key, taking: &Taking) -> Result<Change, ForgeError> {
         self.ledger.called(&format!("take {key}")).map_err(busy)?;
+        let Taking { workflows, message, .. } = taking;
+        let asked = format!("workflows {workflows:?}\n{message}");
+        self.ledger.set("taking", &key.task.to_string(), &asked).map_err(busy)?;
         self.be_busy(key)?;
         let kind = format!("change-{}", key.task);
         self.ledger.once(&kind, &format!("{:06}", key.seq), "").map_err(busy)?;
@@ -73,7 +74,64 @@ impl Forges for ScriptedForges {
         if Script::parse(&text).strays {
             paths.push("secret/key".to_owned());
         }
-        Ok(Change { commit, difference: Digest::of(key.to_string().as_bytes()), paths })
+        let difference = Digest::of(key.to_string().as_bytes());
+        Ok(Change { commit, difference, paths, flags: Vec::new() })
+    }
+
+    async fn files(
+        &self,
+        _repository: &RepositoryName,
+        _commit: &CommitId,
+        wanted: fn(&str) -> bool,
+    ) -> Result<Files, ForgeError> {
+        let all = [("Makefile", "test:\n\t./run-tests\n"), ("src/login.rs", "fn login() {}\n")];
+        let wanted = all.iter().filter(|(path, _)| wanted(path));
+        Ok(Files {
+            paths: all.iter().map(|(path, _)| (*path).to_owned()).collect(),
+            contents: wanted.map(|(path, text)| ((*path).to_owned(), (*text).into())).collect(),
+        })
+    }
+
+    async fn compare(
+        &self,
+        _repository: &RepositoryName,
+        base: &CommitId,
+        head: &CommitId,
+    ) -> Result<Comparison, ForgeError> {
+        let version = |commit: &CommitId| FileVersion {
+            path: "src/login.rs".to_owned(),
+            bytes: Some(format!("fn login() {{ /* {commit} */ }}\n").into_bytes()),
+        };
+        let patch =
+            format!("--- a/src/login.rs\n+++ b/src/login.rs\n@@ -1 +1 @@\n-{base}\n+{head}\n");
+        Ok(Comparison {
+            tree: commit(&format!("tree of {head}"))?.to_string(),
+            files: vec![FileChange { old: Some(version(base)), new: Some(version(head)) }],
+            patch: Diff { text: patch.into_bytes(), cut: Cut::Whole },
+        })
+    }
+
+    async fn note(
+        &self,
+        _repository: &RepositoryName,
+        commit: &CommitId,
+        note: &[u8],
+    ) -> Result<(), ForgeError> {
+        let note = String::from_utf8_lossy(note);
+        self.ledger.set("note", commit.as_str(), &note).map_err(busy)
+    }
+
+    async fn keep_receipt(
+        &self,
+        _repository: &RepositoryName,
+        _commit: &CommitId,
+        envelope: &[u8],
+    ) -> Result<(), ForgeError> {
+        // Nobody asks for it here, and thousands of tasks are played on small disks.
+        if envelope.len() <= LARGEST_RECEIPT {
+            return Ok(());
+        }
+        Err(ForgeError::Rejected { reason: "the receipt is too large".to_owned() })
     }
 
     async fn deliver(&self, key: Key, delivery: &Delivery) -> Result<PullRequest, ForgeError> {
@@ -86,7 +144,15 @@ impl Forges for ScriptedForges {
             let number = self.next_number()?;
             self.ledger.once("pull", &branch, &number).map_err(busy)?
         };
+        let is_known =
+            self.ledger.read("delivered", &branch).as_deref() == Some(delivery.commit.as_str());
+        if !is_known && self.ledger.read("ended", &branch).is_some() {
+            let reason = "the pull request has ended".to_owned();
+            return Err(ForgeError::Rejected { reason });
+        }
         self.ledger.once("push", &format!("{branch}@{}", delivery.commit), "").map_err(busy)?;
+        self.ledger.set("body", &branch, &delivery.body).map_err(busy)?;
+        self.ledger.set("delivered", &branch, delivery.commit.as_str()).map_err(busy)?;
         let number = PullRequestNumber(number.parse().unwrap_or_default());
         Ok(PullRequest { number, address: format!("scripted:{branch}") })
     }
@@ -109,7 +175,23 @@ impl ScriptedForges {
 
 #[cfg(test)]
 mod tests {
+    use contracts::forge::Workflows;
+    use domain::{id::SandboxId, time::Timestamp};
+
     use super::*;
+
+    fn taking() -> Taking {
+        Taking {
+            sandbox: SandboxId::from_u128(1),
+            repository: "acme/web".parse().unwrap(),
+            directory: "/workspace/web".to_owned(),
+            base: commit("acme/web").unwrap(),
+            parent: commit("acme/web").unwrap(),
+            at: Timestamp::from_millis(0),
+            message: "A change\n".to_owned(),
+            workflows: Workflows::NeedApproval,
+        }
+    }
 
     #[tokio::test]
     async fn scripted_forges_keep_their_promises() {
@@ -117,9 +199,8 @@ mod tests {
         let forges = ScriptedForges::new(Ledger::open(directory.path()).unwrap());
         contracts::promises::forge::kept(
             &forges,
-            &"acme/web".parse().unwrap(),
+            &taking(),
             &"unknown/web".parse().unwrap(),
-            SandboxId::from_u128(1),
             "agent/x".parse().unwrap(),
         )
         .await

@@ -4,16 +4,23 @@
 mod agents;
 mod channels;
 mod forges;
+mod outfits;
+mod pulls;
 mod sandboxes;
 mod secrets;
 
-pub use agents::{PRICE, ScriptedAgents};
+pub use agents::{HOST, PRICE, ScriptedAgents};
 pub use channels::ScriptedChannels;
 pub use forges::ScriptedForges;
+pub use outfits::{ScriptedOutfits, refuse};
+pub use pulls::ScriptedPulls;
 pub use sandboxes::ScriptedSandboxes;
 pub use secrets::ScriptedSecrets;
 
-use engine::{Check, Hands, Settings};
+use std::sync::Arc;
+
+use engine::{Hands, Settings};
+use evidence::keys::SigningKey;
 
 use crate::{clock::AnyClock, ids::SystemIds, ledger::Ledger};
 
@@ -23,7 +30,9 @@ pub struct World {
     pub clock: AnyClock,
     sandboxes: ScriptedSandboxes,
     agents: ScriptedAgents,
+    outfits: ScriptedOutfits,
     forges: ScriptedForges,
+    pulls: ScriptedPulls,
     channels: ScriptedChannels,
     secrets: ScriptedSecrets,
     ids: SystemIds,
@@ -33,8 +42,10 @@ impl World {
     pub fn new(ledger: Ledger, clock: AnyClock) -> Self {
         Self {
             sandboxes: ScriptedSandboxes::new(ledger.clone()),
-            agents: ScriptedAgents::new(ledger.clone()),
+            agents: ScriptedAgents::new(ledger.clone(), clock.clone()),
+            outfits: ScriptedOutfits::new(ledger.clone()),
             forges: ScriptedForges::new(ledger.clone()),
+            pulls: ScriptedPulls::new(ledger.clone()),
             channels: ScriptedChannels::new(ledger.clone()),
             secrets: ScriptedSecrets::new(ledger.clone()),
             ids: SystemIds,
@@ -53,11 +64,10 @@ impl World {
             longest_pause: Duration::from_millis(200),
             look_every: Duration::from_millis(50),
             sweep_every: Duration::from_millis(500),
-            checks: vec![Check {
-                name: "tests".to_owned(),
-                command: "make test".to_owned(),
-                limit: Duration::from_mins(1),
-            }],
+            watch_every: Duration::from_millis(200),
+            signer: SigningKey::from_seed((*b"not a secret: a key for a script").into())
+                .ok()
+                .map(Arc::new),
             ..Settings::default()
         }
     }
@@ -66,7 +76,9 @@ impl World {
 impl Hands for World {
     type Sandboxes = ScriptedSandboxes;
     type Agents = ScriptedAgents;
+    type Outfits = ScriptedOutfits;
     type Forges = ScriptedForges;
+    type Pulls = ScriptedPulls;
     type Channels = ScriptedChannels;
     type Secrets = ScriptedSecrets;
     type Clock = AnyClock;
@@ -74,6 +86,14 @@ impl Hands for World {
 
     fn sandboxes(&self) -> &ScriptedSandboxes {
         &self.sandboxes
+    }
+
+    fn outfits(&self) -> &ScriptedOutfits {
+        &self.outfits
+    }
+
+    fn pulls(&self) -> &ScriptedPulls {
+        &self.pulls
     }
 
     fn agents(&self) -> &ScriptedAgents {

@@ -24,6 +24,7 @@ pub(super) async fn call<B>(
     method: Method,
     path: &str,
     body: B,
+    headers: &[(&'static str, &str)],
 ) -> Result<Answer, ClientError>
 where
     B: hyper::body::Body + Send + 'static,
@@ -35,7 +36,11 @@ where
         .method(method)
         .uri(format!("{VERSION}{path}"))
         .header(header::HOST, endpoint.host())
+        .header(header::USER_AGENT, crate::USER_AGENT)
         .header(header::CONTENT_TYPE, "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
     if let Some(token) = endpoint.authorization() {
         request = request.header(header::AUTHORIZATION, token);
     }

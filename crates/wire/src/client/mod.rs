@@ -8,8 +8,11 @@ mod endpoint;
 mod error;
 mod exec;
 mod lines;
+mod pulls;
 mod secrets;
 mod socket;
+mod task_stream;
+mod tasks;
 
 use bytes::Bytes;
 use futures::Stream;
@@ -21,6 +24,7 @@ pub use agent::{AgentHearing, AgentTalking};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::ClientError;
 pub use exec::{ExecEvent, ExecHearing, ExecTalking};
+pub use task_stream::TaskStream;
 
 use self::connection::Answer;
 use crate::{
@@ -242,7 +246,19 @@ impl Client {
     }
 
     async fn call(&self, method: Method, path: &str, body: Bytes) -> Answered<Answer> {
-        connection::call(self, method, path, http_body_util::Full::new(body)).await
+        connection::call(self, method, path, http_body_util::Full::new(body), &[]).await
+    }
+
+    /// The same with more headers.
+    async fn send_with(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        headers: &[(&'static str, &str)],
+    ) -> Answered<Answer> {
+        let body = serde_json::to_vec(body).map_err(|error| ClientError::strange(&error))?;
+        let body = http_body_util::Full::new(Bytes::from(body));
+        connection::call(self, Method::POST, path, body, headers).await
     }
 
     async fn upload(
@@ -253,7 +269,7 @@ impl Client {
         use futures::StreamExt as _;
         let frames = content.map(|chunk| chunk.map(hyper::body::Frame::data));
         let body = http_body_util::StreamBody::new(Box::pin(frames));
-        connection::call(self, Method::PUT, path, body).await?.nothing().await
+        connection::call(self, Method::PUT, path, body, &[]).await?.nothing().await
     }
 }
 

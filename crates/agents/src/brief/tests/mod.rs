@@ -55,6 +55,9 @@ fn rich() -> Brief {
         ]),
         guidance: words(&["Do not touch the retry helper.", "On second thought, you may."]),
         feedback: words(&["login_test: expected Some(session), got None", "clippy: unused import"]),
+        dismissed: words(&[
+            "src/login.rs:7: an empty name is let in (fails with: \"\")\nDismissed by a person: guests have none",
+        ]),
         approved: Some((plan(), conditions)),
         surroundings: Surroundings {
             base_checks: Some("2 of 3 passed; `e2e` fails since Tuesday".to_owned()),

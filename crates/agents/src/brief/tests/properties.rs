@@ -52,6 +52,7 @@ proptest! {
             quotes: vec![text.clone(), text.clone()],
             guidance: vec![text.clone()],
             feedback: vec![text.clone()],
+            dismissed: vec![text.clone()],
             surroundings: Surroundings {
                 base_checks: Some(text.clone()),
                 issues: vec![text.clone()],
@@ -67,7 +68,7 @@ proptest! {
             commits: vec![text],
         };
         let hostile = outside(&prompt(mode, &brief, std::slice::from_ref(&facts)));
-        let harmless = Brief { request: "x".to_owned(), quotes: words(&["x", "x"]), guidance: words(&["x"]), feedback: words(&["x"]),
+        let harmless = Brief { request: "x".to_owned(), quotes: words(&["x", "x"]), guidance: words(&["x"]), feedback: words(&["x"]), dismissed: words(&["x"]),
             surroundings: Surroundings {
                 base_checks: Some("x".to_owned()),
                 issues: words(&["x"]),
@@ -98,6 +99,7 @@ proptest! {
             quotes: many.clone(),
             guidance: many.clone(),
             feedback: many.clone(),
+            dismissed: many.clone(),
             approved: Some((plan(), Conditions::default())),
             surroundings: Surroundings {
                 base_checks: Some(large.clone()),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
+mod dismissing;
 mod properties;
 mod stories;
 
@@ -13,6 +14,7 @@ use crate::{
     code::{Access, CommitId, PullRequestNumber},
     digest::Digest,
     failure::{Failure, FailureKind},
+    finding::FindingId,
     id::{QuestionId, TaskId},
     people::{Person, Role},
     phase::Phase,
@@ -48,6 +50,7 @@ fn requested(limits: Limits) -> Event {
             access: Access::Write,
         }],
         agent: "fix-issue".parse().unwrap(),
+        model: None,
         quotes: Vec::new(),
         parent: None::<TaskId>,
     };
@@ -68,6 +71,11 @@ fn commit(number: u32) -> CommitId {
     format!("{number:040x}").parse().unwrap()
 }
 
+fn remark(name: &str) -> Remark {
+    let (by, text) = ("carol".to_owned(), "also the docs".to_owned());
+    Remark { kind: RemarkKind::Comment, name: name.to_owned(), by, text }
+}
+
 fn evidence() -> Digest {
     Digest::of(b"evidence")
 }
@@ -86,7 +94,7 @@ fn report(report: Report) -> Command {
 
 fn admitted_and_prepared() -> [Command; 2] {
     let sandbox = SandboxId::from_u128(1);
-    [report(Report::Admitted), report(Report::Prepared { sandbox })]
+    [report(Report::Admitted), report(Report::Prepared { sandbox, commit: commit(0) })]
 }
 
 fn researched_and_planned(number: u32) -> [Command; 2] {
@@ -98,13 +106,28 @@ fn researched_and_planned(number: u32) -> [Command; 2] {
 
 fn implemented(number: u32) -> Command {
     let difference = Digest::of(&number.to_be_bytes());
-    report(Report::Implemented { commit: commit(number), difference, session: None })
+    report(Report::Implemented {
+        base: commit(0),
+        commit: commit(number),
+        difference,
+        record: evidence(),
+        session: None,
+    })
 }
 
 fn checks_failed(name: &str, number: u32) -> Command {
     let change = Digest::of(&number.to_be_bytes());
     let footprint = Footprint::new(&[name.to_owned()], change);
     report(Report::ChecksFailed { footprint, evidence: evidence() })
+}
+
+fn finding(what: &str) -> FindingId {
+    FindingId::of("src/login.rs", what, "an empty name")
+}
+
+fn faults(what: &[&str]) -> Command {
+    let findings = what.iter().map(|what| finding(what)).collect();
+    report(Report::ReviewFoundFaults { evidence: evidence(), findings })
 }
 
 fn to_the_gate() -> Vec<Command> {
@@ -124,7 +147,7 @@ fn to_the_pull_request() -> Vec<Command> {
         implemented(1),
         report(Report::ChecksPassed { evidence: evidence() }),
         report(Report::ReviewPassed { evidence: evidence() }),
-        report(Report::Delivered { number: PullRequestNumber(42) }),
+        report(Report::Delivered { number: PullRequestNumber(42), receipt: evidence() }),
     ]);
     commands
 }

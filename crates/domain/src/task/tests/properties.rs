@@ -13,7 +13,11 @@ fn any_phase() -> impl Strategy<Value = Phase> {
     prop::sample::select(Phase::ALL.to_vec())
 }
 
-fn any_ask() -> impl Strategy<Value = Command> {
+fn any_finding() -> impl Strategy<Value = FindingId> {
+    prop::sample::select(vec![finding("a"), finding("b"), finding("c")])
+}
+
+pub(super) fn any_ask() -> impl Strategy<Value = Command> {
     let ask = prop_oneof![
         4 => (0u32..3).prop_map(|n| Ask::Approve {
             plan: plan(n).hash(),
@@ -29,6 +33,7 @@ fn any_ask() -> impl Strategy<Value = Command> {
         2 => Just(Ask::Resume),
         1 => Just(Ask::Amend { conditions: Conditions::default() }),
         1 => any_phase().prop_map(|from| Ask::Retry { from }),
+        2 => any_finding().prop_map(|finding| Ask::Dismiss { finding, why: None }),
         1 => (1u32..40).prop_map(|n| Ask::RaiseBudget { to: Money::from_dollars(n) }),
     ];
     // Cancelling is rare, or every history would be short.
@@ -36,11 +41,14 @@ fn any_ask() -> impl Strategy<Value = Command> {
     (any_person(), ask).prop_map(|(by, ask)| Command::Ask { by, ask })
 }
 
-fn any_report() -> impl Strategy<Value = Command> {
+pub(super) fn any_report() -> impl Strategy<Value = Command> {
     let kinds = FailureKind::ALL.to_vec();
     prop_oneof![
         4 => Just(Report::Admitted),
-        4 => (0u128..3).prop_map(|n| Report::Prepared { sandbox: SandboxId::from_u128(n) }),
+        4 => (0u128..3).prop_map(|n| Report::Prepared {
+            sandbox: SandboxId::from_u128(n),
+            commit: commit(0)
+        }),
         1 => (0u128..3).prop_map(|n| Report::Asked {
             question: Question { id: QuestionId::from_u128(n), text: "?".to_owned(), choices: vec![] },
             session: None
@@ -48,8 +56,10 @@ fn any_report() -> impl Strategy<Value = Command> {
         4 => Just(Report::Researched { notes: evidence(), session: None }),
         4 => (0u32..3).prop_map(|n| Report::PlanWritten { plan: plan(n), session: None }),
         4 => (0u32..3).prop_map(|n| Report::Implemented {
+            base: commit(0),
             commit: commit(n),
             difference: Digest::of(&[0]),
+            record: evidence(),
             session: None
         }),
         4 => Just(Report::ChecksPassed { evidence: evidence() }),
@@ -58,12 +68,14 @@ fn any_report() -> impl Strategy<Value = Command> {
             evidence: evidence()
         }),
         4 => Just(Report::ReviewPassed { evidence: evidence() }),
-        1 => Just(Report::ReviewFoundFaults { evidence: evidence() }),
-        4 => Just(Report::Delivered { number: PullRequestNumber(1) }),
+        2 => prop::collection::btree_set(any_finding(), 0..3)
+            .prop_map(|findings| Report::ReviewFoundFaults { evidence: evidence(), findings }),
+        4 => Just(Report::Delivered { number: PullRequestNumber(1), receipt: evidence() }),
         1 => (0u32..3).prop_map(|n| Report::CheckFailedOnHead {
             head: commit(n),
             check: "ci".to_owned()
         }),
+        1 => (0u32..3).prop_map(|n| Report::Remarked(vec![remark(&n.to_string())])),
         1 => Just(Report::Merged),
         1 => Just(Report::TakenOver),
         1 => (prop::sample::select(kinds), any_phase())
@@ -78,12 +90,12 @@ fn any_report() -> impl Strategy<Value = Command> {
     .prop_map(Command::Report)
 }
 
-fn any_commands() -> impl Strategy<Value = Vec<Command>> {
+pub(super) fn any_commands() -> impl Strategy<Value = Vec<Command>> {
     prop::collection::vec(prop_oneof![3 => any_report(), 1 => any_ask()], 0..120)
 }
 
 /// The events of a random life: each command is tried, refusals are dropped.
-fn live(commands: Vec<Command>) -> Vec<Event> {
+pub(super) fn live(commands: Vec<Command>) -> Vec<Event> {
     let first = requested(Limits { attempts: 3, ..Limits::default() });
     let mut task = Task::replay([&first]).unwrap();
     let mut events = vec![first];

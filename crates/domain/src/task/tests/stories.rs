@@ -19,7 +19,7 @@ fn an_approved_plan_becomes_a_merged_pull_request() {
 fn work_never_starts_without_approval() {
     let then = vec![
         implemented(1),
-        report(Report::Delivered { number: PullRequestNumber(42) }),
+        report(Report::Delivered { number: PullRequestNumber(42), receipt: evidence() }),
         report(Report::Admitted),
         ask(ann(), Ask::Approve { plan: plan(1).hash(), conditions: Conditions::default() }),
         approve(2),
@@ -115,7 +115,7 @@ fn a_reviewer_sends_back_twice_and_then_asks_for_help() {
         vec![
             implemented(number),
             report(Report::ChecksPassed { evidence: evidence() }),
-            report(Report::ReviewFoundFaults { evidence: evidence() }),
+            faults(&["a"]),
         ]
     };
     let then = [round(1), round(2), round(3)].concat();
@@ -132,12 +132,51 @@ fn comments_wake_the_same_task_but_not_for_ever() {
         implemented(1),
         report(Report::ChecksPassed { evidence: evidence() }),
         report(Report::ReviewPassed { evidence: evidence() }),
-        report(Report::Delivered { number: PullRequestNumber(42) }),
+        report(Report::Delivered { number: PullRequestNumber(42), receipt: evidence() }),
         red(commit(1)),
         report(Report::TakenOver),
         comment(),
     ]);
     insta::assert_snapshot!(tell(to_the_pull_request(), then));
+}
+
+#[test]
+fn what_is_said_on_a_pull_request_is_heard_once_whoever_tells_it() {
+    let said =
+        |names: &[&str]| report(Report::Remarked(names.iter().map(|name| remark(name)).collect()));
+    let red = |check: &str| {
+        report(Report::CheckFailedOnHead { head: commit(7), check: check.to_owned() })
+    };
+    let again = |number| {
+        let mut round = admitted_and_prepared().to_vec();
+        round.extend([
+            implemented(number),
+            report(Report::ChecksPassed { evidence: evidence() }),
+            report(Report::ReviewPassed { evidence: evidence() }),
+            report(Report::Delivered { number: PullRequestNumber(42), receipt: evidence() }),
+        ]);
+        round
+    };
+    let limits = Limits { follow_ups: 2, ..Limits::default() };
+    let mut task = Task::replay([&requested(limits)]).unwrap();
+    let mut heard = Vec::new();
+    let first = vec![said(&["1"]), said(&["1", "2"])];
+    let second = vec![said(&["1"]), said(&["1", "2"])];
+    let third = vec![red("ci"), said(&["3"])];
+    let fourth = vec![red("ci"), red("lint"), red("docs")];
+    let rounds = [first, again(7), second, again(7), third, again(7), fourth].concat();
+    for command in to_the_pull_request().into_iter().chain(rounds) {
+        match decide(&task, command) {
+            Ok(event) => {
+                if let Event::Woken { cause } = &event {
+                    heard.push(format!("{cause:?}"));
+                }
+                task = task.after(&event);
+            }
+            Err(refusal) => heard.push(refusal.to_string()),
+        }
+    }
+    insta::assert_snapshot!(heard.join("\n"));
 }
 
 #[test]
@@ -255,6 +294,47 @@ fn a_path_that_could_never_match_is_refused_at_the_gate() {
     assert!(told("src/login.rs").ends_with("-> queued"));
     for wrong in ["src/", "src/**", "../src", "/src", ""] {
         assert!(told(wrong).contains("is not a path that can be allowed"), "{wrong}");
+    }
+}
+
+#[test]
+fn a_condition_that_hides_something_or_fits_into_no_receipt_is_refused_at_the_gate() {
+    use crate::money::Money;
+    let one = |text: &str| Some([text.to_owned()].into());
+    let path = |text: &str| Conditions { paths: one(text), ..Conditions::default() };
+    let host = |text: &str| Conditions { hosts: one(text), ..Conditions::default() };
+    let command = |text: &str| Conditions { commands: one(text), ..Conditions::default() };
+    let told = |conditions: &Conditions| {
+        let approve = Ask::Approve { plan: plan(1).hash(), conditions: conditions.clone() };
+        tell(to_the_gate(), vec![ask(bob(), approve)])
+    };
+    let longest = "x".repeat(2000);
+    for good in [path(&longest), host("a.example"), host("*.b.example"), command("make test")] {
+        assert!(told(&good).ends_with("-> queued"), "{good:?}");
+    }
+    let long = "x".repeat(2001);
+    let money = Conditions { budget: Some(Money::from_micros(1 << 53)), ..Conditions::default() };
+    let time = std::time::Duration::from_secs(u64::MAX);
+    let time = Conditions { time: Some(time), ..Conditions::default() };
+    let wrong = [
+        path(&long),
+        path("src\u{200b}"),
+        path("a\nb"),
+        host("a.example\u{ad}"),
+        host("https://a.example/"),
+        host("*"),
+        host(&long),
+        command(&long),
+        command("make\u{202e}"),
+        command("\u{1b}[8mmake"),
+        command(" "),
+        money,
+        time,
+    ];
+    for conditions in wrong {
+        let told = told(&conditions);
+        assert!(told.contains("cannot be allowed"), "{told}");
+        assert!(told.chars().all(crate::visible::is_visible), "{told:?}");
     }
 }
 

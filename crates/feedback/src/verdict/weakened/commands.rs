@@ -49,7 +49,7 @@ const BESIDE_A_CHECK: &[&str] = &[
 const CHECKS: &[&str] = &[
     "test", "tests", "lint", "check", "clippy", "pytest", "jest", "vitest", "mocha", "eslint",
     "tsc", "mypy", "ruff", "vet", "tox", "nox", "nextest", "verify", "fmt", "flake8", "pylint",
-    "golangci", "ctest",
+    "golangci", "ctest", "unittest", "rspec", "phpunit", "ava", "bats", "trial",
 ];
 
 /// The tolerant lines that were there before, in any of the changed files: one that is new in a file may only have moved.
@@ -88,6 +88,14 @@ pub(super) fn compare(change: &Change<'_>, before: &Before<'_>, found: &mut Foun
     }
 }
 
+/// The words of a line without what lets it fail unseen: to take that away is no loss.
+pub(super) fn without_marks(line: &str) -> String {
+    let line =
+        ["||", ";"].iter().fold(line, |line, joint| line.split(joint).next().unwrap_or(line));
+    let is_mark = |word: &str| ALWAYS.iter().any(|mark| word.contains(mark));
+    line.split_whitespace().filter(|word| !is_mark(word)).collect::<Vec<_>>().join(" ")
+}
+
 fn tolerant(line: &str, path: &str) -> Option<&'static str> {
     let said = line.trim();
     if said.len() > LINE_BYTES || said.starts_with('#') || said.starts_with("//") {
@@ -109,7 +117,8 @@ fn tolerant(line: &str, path: &str) -> Option<&'static str> {
     find(BESIDE_A_CHECK).or(is_ignored.then_some("-"))
 }
 
-fn runs_commands(path: &str) -> bool {
+/// Whether a file of this name says how checks are run.
+pub(super) fn runs_commands(path: &str) -> bool {
     const NAMES: &[&str] = &[
         "makefile",
         "gnumakefile",

@@ -15,6 +15,7 @@ mod compare;
 mod files;
 mod languages;
 mod mask;
+mod recipes;
 mod runs;
 mod scan;
 mod snapshots;
@@ -68,7 +69,7 @@ pub enum Weakening {
     CheckChanged,
     ThresholdLowered,
     SnapshotRewritten,
-    /// A test file that could not be read, so nothing is known about it.
+    /// A test file, or one that says how tests are run, that could not be read, so nothing is known about it.
     Unread,
     /// Ran on base, and not on head.
     GoneFromRun,
@@ -111,6 +112,7 @@ pub fn in_files(changes: &[FileChange<'_>]) -> Found {
         commands::compare(change, &before, &mut found);
         thresholds::compare(change, &mut found);
         snapshots::compare(change, &mut found);
+        recipes::compare(change, &mut found);
     }
     found.weakened.sort();
     found

@@ -2,7 +2,7 @@
 
 /// Words that come in pieces. What may be the beginning of a block is held back until it is known.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(crate) struct Words {
     /// The line so far, where it may still open or close a block.
     line: String,
     is_inside: bool,
@@ -14,7 +14,7 @@ const FENCE: &str = "```";
 
 impl Words {
     /// What of `piece` is not in a block.
-    pub(super) fn feed(&mut self, piece: &str) -> String {
+    pub(crate) fn feed(&mut self, piece: &str) -> String {
         let mut told = String::new();
         for letter in piece.chars() {
             if letter == '\n' {
@@ -30,7 +30,7 @@ impl Words {
     }
 
     /// What is still held back, when nothing more comes.
-    pub(super) fn finish(&mut self) -> String {
+    pub(crate) fn finish(&mut self) -> String {
         let Self { line, is_inside, .. } = std::mem::take(self);
         if is_inside || opens(&line) { String::new() } else { line }
     }

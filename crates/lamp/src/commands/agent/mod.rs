@@ -11,6 +11,8 @@ mod traces;
 
 use std::io::Write;
 
+pub(crate) use block::Words;
+
 use anyhow::anyhow;
 use wire::{
     agent::{Agent as Known, Agents},

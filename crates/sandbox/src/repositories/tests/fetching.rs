@@ -2,6 +2,7 @@
 
 use std::{fs, io, io::Read as _, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
+use testkit::ssh::Ssh;
 use tokio::sync::mpsc;
 
 use super::{Bench, git_in, name};
@@ -27,6 +28,23 @@ async fn new_commits_come_with_the_next_fetch() {
     assert_eq!(mirrors.resolve(&web, "trunk~1").await.unwrap(), first);
     assert_eq!(mirrors.resolve(&web, first.as_str()).await.unwrap(), first);
     assert_eq!(mirrors.registered().unwrap(), [web]);
+}
+
+#[tokio::test]
+async fn a_source_is_followed_over_ssh_and_one_that_lets_nobody_in_is_told() {
+    let (bench, ssh) = (Bench::new(), Ssh::set_up().unwrap());
+    let open =
+        Mirrors::open(&bench.path("mirrors"), &ssh.program(), FetchLimits::default()).unwrap();
+    let web = name("acme/web");
+    open.register(&web, &ssh.address(&bench.path("source"))).await.unwrap();
+    open.fetch(&web, None).await.unwrap();
+    let second = bench.commit("two");
+    ssh.turn_away().unwrap();
+    let error = open.fetch(&web, None).await.unwrap_err();
+    assert!(error.to_string().contains("Permission denied"), "{error}");
+    ssh.admit().unwrap();
+    open.fetch(&web, None).await.unwrap();
+    assert_eq!(open.resolve(&web, "trunk").await.unwrap(), second);
 }
 
 #[tokio::test]
@@ -93,7 +111,7 @@ async fn a_place_that_was_taken_while_one_waited_stays_taken() {
     mirrors.register(&web, &bench.source()).await.unwrap();
     let mirror = mirrors.mirror(&web);
     fs::remove_file(mirror.join("lamp-source")).unwrap();
-    let alone = mirrors.alone(&web, &mirror).await.unwrap();
+    let alone = mirrors.alone_in(&web, &mirror).await.unwrap();
     let first = async {
         fs::write(mirror.join("lamp-source"), bench.source()).unwrap();
         fs::create_dir(mirror.join("objects/ab")).unwrap();

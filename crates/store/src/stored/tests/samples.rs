@@ -8,6 +8,7 @@ use domain::{
     cost::Cost,
     digest::Digest,
     failure::{Failure, FailureKind},
+    finding::FindingId,
     id::{PersonId, QuestionId, SandboxId, TaskId},
     limits::{Limits, PhaseTimes},
     money::Money,
@@ -16,15 +17,15 @@ use domain::{
     progress::Footprint,
     question::Question,
     request::{ChannelKind, Quote, RepositoryUse, Request, Source},
-    task::{DoneBecause, Event, PauseReason, Verdict, WakeCause},
+    task::{DoneBecause, Event, PauseReason, Remark, RemarkKind, Verdict, WakeCause},
 };
 
 const ANN: PersonId = PersonId::from_u128(0x0192_f1a2_b3c4_7d5e_8f90_1234_5678_9abc);
 const BOB: PersonId = PersonId::from_u128(0x0192_f1a2_b3c4_7d5e_8f90_1234_5678_9abd);
 const QUESTION: QuestionId = QuestionId::from_u128(0x0192_f1a2_b3c4_7d5e_8f90_0000_0000_0001);
 
-/// A file's name under `golden/v1` and the event that it holds. What follows a `-` tells events of one
-/// kind apart.
+/// A file's name under `golden/v1`, or under that of its version, and the event that it holds. What follows a `-` tells events of one kind
+/// apart.
 pub(super) fn all() -> Vec<(&'static str, Event)> {
     let session = Some("session-7".to_owned());
     let evidence = Digest::of(b"evidence");
@@ -33,7 +34,7 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
         ("requested", Event::Requested { request: request(), limits: limits() }),
         ("requested-plain", Event::Requested { request: plain(), limits: Limits::default() }),
         ("admitted", Event::Admitted),
-        ("prepared", Event::Prepared { sandbox: SandboxId::from_u128(3) }),
+        ("prepared", Event::Prepared { sandbox: SandboxId::from_u128(3), commit: commit() }),
         ("question_asked", Event::QuestionAsked { question: question(), session: session.clone() }),
         ("answered", Event::Answered { question: QUESTION, by: ANN, text: "both".to_owned() }),
         ("researched", Event::Researched { notes: Digest::of(b"notes"), session: None }),
@@ -44,8 +45,10 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
         (
             "implemented",
             Event::Implemented {
+                base: commit(),
                 commit: commit(),
                 difference: Digest::of(b"change"),
+                record: Digest::of(b"record"),
                 session: None,
             },
         ),
@@ -55,13 +58,51 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
         ("review_passed", Event::ReviewPassed { evidence }),
         (
             "review_found_faults",
-            Event::ReviewFoundFaults { evidence, verdict: Verdict::Stops(failure()) },
+            Event::ReviewFoundFaults {
+                evidence,
+                findings: BTreeSet::from([finding("is let in"), finding("is sent away")]),
+                verdict: Verdict::Stops(failure()),
+            },
         ),
-        ("pull_request_opened", Event::PullRequestOpened { number: PullRequestNumber(42) }),
+        (
+            "finding_dismissed",
+            Event::FindingDismissed {
+                finding: finding("is let in"),
+                by: BOB,
+                why: Some("guests are meant to".to_owned()),
+            },
+        ),
+        (
+            "finding_dismissed-plain",
+            Event::FindingDismissed { finding: finding("is let in"), by: BOB, why: None },
+        ),
+        (
+            "pull_request_opened",
+            Event::PullRequestOpened { number: PullRequestNumber(42), receipt: evidence },
+        ),
         (
             "woken",
             Event::Woken {
                 cause: WakeCause::Comment { by: ANN, text: "also the docs".to_owned() },
+            },
+        ),
+        (
+            "woken-remarks",
+            Event::Woken {
+                cause: WakeCause::Remarks(vec![
+                    Remark {
+                        kind: RemarkKind::Comment,
+                        name: "mine-1".to_owned(),
+                        by: "carol".to_owned(),
+                        text: "src/login.rs:3: rename it".to_owned(),
+                    },
+                    Remark {
+                        kind: RemarkKind::Review,
+                        name: "r".to_owned(),
+                        by: "dave".to_owned(),
+                        text: "not yet".to_owned(),
+                    },
+                ]),
             },
         ),
         ("woken-check", Event::Woken { cause: WakeCause::FailedCheck { check: "ci".to_owned() } }),
@@ -84,6 +125,17 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
     ]
 }
 
+/// What an older lamp wrote, with the version of its shape. It is read, and written in a newer one.
+pub(super) fn old() -> Vec<(&'static str, i64, Event)> {
+    let evidence = Digest::of(b"evidence");
+    let (findings, verdict) = (BTreeSet::new(), Verdict::Stops(failure()));
+    vec![("review_found_faults", 1, Event::ReviewFoundFaults { evidence, findings, verdict })]
+}
+
+fn finding(what: &str) -> FindingId {
+    FindingId::of("src/login.rs", what, "an empty name")
+}
+
 fn request() -> Request {
     let repository = |name: &str, access| RepositoryUse { name: name.parse().unwrap(), access };
     Request {
@@ -93,6 +145,7 @@ fn request() -> Request {
         source: Source { channel: ChannelKind::GitHub, thread: "acme/web#7".to_owned() },
         repositories: vec![repository("acme/web", Access::Write), repository("api", Access::Read)],
         agent: "fix-issue".parse().unwrap(),
+        model: Some("claude-sonnet-4-5".to_owned()),
         quotes: vec![Quote { author: "stranger".to_owned(), text: "ignore all".to_owned() }],
         parent: Some(TaskId::from_u128(7)),
     }
@@ -100,7 +153,7 @@ fn request() -> Request {
 
 fn plain() -> Request {
     let source = Source { channel: ChannelKind::Cli, thread: String::new() };
-    Request { source, quotes: Vec::new(), parent: None, ..request() }
+    Request { source, model: None, quotes: Vec::new(), parent: None, ..request() }
 }
 
 /// Every number is another one, so that no two fields can change places unseen.

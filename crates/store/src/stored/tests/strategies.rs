@@ -8,6 +8,7 @@ use domain::{
     cost::Cost,
     digest::Digest,
     failure::{Failure, FailureKind},
+    finding::FindingId,
     id::{PersonId, QuestionId, SandboxId, TaskId},
     limits::{Limits, PhaseTimes},
     money::Money,
@@ -17,7 +18,7 @@ use domain::{
     progress::Footprint,
     question::Question,
     request::{ChannelKind, Quote, RepositoryUse, Request, Source},
-    task::{DoneBecause, Event, PauseReason, Verdict, WakeCause},
+    task::{DoneBecause, Event, PauseReason, Remark, RemarkKind, Verdict, WakeCause},
 };
 use proptest::{
     collection::{btree_set, vec},
@@ -30,7 +31,8 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         (request(), limits()).prop_map(|(request, limits)| Event::Requested { request, limits }),
         Just(Event::Admitted),
-        any::<u128>().prop_map(|id| Event::Prepared { sandbox: SandboxId::from_u128(id) }),
+        (any::<u128>(), commit())
+            .prop_map(|(id, commit)| Event::Prepared { sandbox: SandboxId::from_u128(id), commit }),
         (question(), session())
             .prop_map(|(question, session)| Event::QuestionAsked { question, session }),
         (any::<u128>(), person(), text()).prop_map(|(id, by, text)| Event::Answered {
@@ -50,8 +52,14 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
             by,
             comment
         }),
-        (parsed("[0-9a-f]{40}|[0-9a-f]{64}"), digest(), session()).prop_map(
-            |(commit, difference, session)| Event::Implemented { commit, difference, session }
+        (commit(), commit(), digest(), digest(), session()).prop_map(
+            |(base, commit, difference, record, session)| Event::Implemented {
+                base,
+                commit,
+                difference,
+                record,
+                session
+            }
         ),
         digest().prop_map(|evidence| Event::ChecksPassed { evidence }),
         (digest(), digest(), digest(), verdict()).prop_map(
@@ -61,9 +69,19 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
             }
         ),
         digest().prop_map(|evidence| Event::ReviewPassed { evidence }),
-        (digest(), verdict())
-            .prop_map(|(evidence, verdict)| Event::ReviewFoundFaults { evidence, verdict }),
-        number().prop_map(|number| Event::PullRequestOpened { number: PullRequestNumber(number) }),
+        (digest(), btree_set(finding(), 0..4), verdict()).prop_map(
+            |(evidence, findings, verdict)| Event::ReviewFoundFaults {
+                evidence,
+                findings,
+                verdict
+            }
+        ),
+        (finding(), person(), option::of(text()))
+            .prop_map(|(finding, by, why)| Event::FindingDismissed { finding, by, why }),
+        (number(), digest()).prop_map(|(number, receipt)| Event::PullRequestOpened {
+            number: PullRequestNumber(number),
+            receipt
+        }),
         wake_cause().prop_map(|cause| Event::Woken { cause }),
         (person(), text()).prop_map(|(by, text)| Event::Messaged { by, text }),
         (person(), conditions()).prop_map(|(by, conditions)| Event::Amended { by, conditions }),
@@ -80,6 +98,10 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
         failure().prop_map(|failure| Event::Failed { failure }),
         person().prop_map(|by| Event::Cancelled { by }),
     ]
+}
+
+fn finding() -> impl Strategy<Value = FindingId> {
+    text().prop_map(|what| FindingId::of("a", &what, "b"))
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -130,6 +152,10 @@ fn phase() -> impl Strategy<Value = Phase> {
     select(Phase::ALL.to_vec())
 }
 
+fn commit() -> impl Strategy<Value = domain::code::CommitId> {
+    parsed("[0-9a-f]{40}|[0-9a-f]{64}")
+}
+
 fn digest() -> impl Strategy<Value = Digest> {
     parsed("[0-9a-f]{64}")
 }
@@ -142,15 +168,16 @@ fn request() -> impl Strategy<Value = Request> {
     let quote = (text(), text()).prop_map(|(author, text)| Quote { author, text });
     let parent = any::<u128>().prop_map(TaskId::from_u128);
     let agent = parsed("[a-z][a-z0-9-]{0,63}");
-    let parts = (text(), person(), source(), vec(repository(), 0..3), agent);
+    let parts = (text(), person(), source(), vec(repository(), 0..3), agent, option::of(text()));
     (parts, vec(quote, 0..3), option::of(parent)).prop_map(
-        |((text, author, source, repositories, agent), quotes, parent)| Request {
+        |((text, author, source, repositories, agent, model), quotes, parent)| Request {
             text,
             author,
             role: domain::people::Role::Maintainer,
             source,
             repositories,
             agent,
+            model,
             quotes,
             parent,
         },
@@ -273,10 +300,21 @@ fn pause_reason() -> impl Strategy<Value = PauseReason> {
     ]
 }
 
+fn remark() -> impl Strategy<Value = Remark> {
+    let kind = prop_oneof![Just(RemarkKind::Comment), Just(RemarkKind::Review)];
+    (kind, text(), text(), text()).prop_map(|(kind, name, by, text)| Remark {
+        kind,
+        name,
+        by,
+        text,
+    })
+}
+
 fn wake_cause() -> impl Strategy<Value = WakeCause> {
     prop_oneof![
         (person(), text()).prop_map(|(by, text)| WakeCause::Comment { by, text }),
         text().prop_map(|check| WakeCause::FailedCheck { check }),
+        vec(remark(), 1..3).prop_map(WakeCause::Remarks),
     ]
 }
 

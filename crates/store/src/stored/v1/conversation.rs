@@ -21,6 +21,41 @@ record! {
 pub(in crate::stored) enum WakeCause {
     Comment { by: Text<PersonId>, text: String },
     FailedCheck { check: String },
+    Remarks { remarks: Vec<Remark> },
+}
+
+record! {
+    Remark of task::Remark {
+        kind: RemarkKind,
+        name: String,
+        by: String,
+        text: String,
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::stored) enum RemarkKind {
+    Comment,
+    Review,
+}
+
+impl Shape for RemarkKind {
+    type Of = task::RemarkKind;
+
+    fn of(value: &task::RemarkKind) -> Self {
+        match value {
+            task::RemarkKind::Comment => Self::Comment,
+            task::RemarkKind::Review => Self::Review,
+        }
+    }
+
+    fn value(self) -> task::RemarkKind {
+        match self {
+            Self::Comment => task::RemarkKind::Comment,
+            Self::Review => task::RemarkKind::Review,
+        }
+    }
 }
 
 impl Shape for WakeCause {
@@ -32,6 +67,7 @@ impl Shape for WakeCause {
                 Self::Comment { by: Shape::of(by), text: text.clone() }
             }
             task::WakeCause::FailedCheck { check } => Self::FailedCheck { check: check.clone() },
+            task::WakeCause::Remarks(remarks) => Self::Remarks { remarks: Shape::of(remarks) },
         }
     }
 
@@ -39,6 +75,7 @@ impl Shape for WakeCause {
         match self {
             Self::Comment { by, text } => task::WakeCause::Comment { by: by.value(), text },
             Self::FailedCheck { check } => task::WakeCause::FailedCheck { check },
+            Self::Remarks { remarks } => task::WakeCause::Remarks(remarks.value()),
         }
     }
 }

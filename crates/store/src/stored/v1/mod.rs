@@ -1,20 +1,24 @@
 //! The first version of every event. Shipped: not to be changed, only to be succeeded.
 //!
 //! The table below is the format. A line holds the kind, the event and the body's fields in the order
-//! in which they are written; the modules beside it hold what the fields are made of.
+//! in which they are written; the modules beside it hold what the fields are made of. Fields after `since` came later: this version does not
+//! have them, and is only read.
 
 mod approval;
 mod conversation;
 pub(super) mod cost;
-mod failure;
+pub(super) mod failure;
 mod limits;
 mod plan;
 mod progress;
 mod request;
 
+use std::collections::BTreeSet;
+
 use domain::{
     code::CommitId,
     digest::Digest,
+    finding::FindingId,
     id::{PersonId, QuestionId, SandboxId},
     phase::Phase,
     plan::PlanHash,
@@ -41,7 +45,8 @@ pub(super) const VERSION: i64 = 1;
 
 macro_rules! events {
     ($(
-        $kind:literal = $name:ident { $($field:ident $(as $word:literal)?: $shape:ty),* };
+        $kind:literal = $name:ident { $($field:ident $(as $word:literal)?: $shape:ty),* }
+            $(since { $later:ident: $before:expr })?;
     )+) => {
         $(
             #[derive(Debug, Serialize, Deserialize)]
@@ -58,7 +63,9 @@ macro_rules! events {
         /// The body of `event`.
         pub(super) fn encode(event: &Event) -> String {
             match event {
-                $(Event::$name { $($field),* } => write(&$name { $($field: Shape::of($field)),* }),)+
+                $(Event::$name { $($field,)* $($later: _)? } => {
+                    write(&$name { $($field: Shape::of($field)),* })
+                })+
             }
         }
 
@@ -66,7 +73,7 @@ macro_rules! events {
         pub(super) fn decode(kind: &str, body: &str) -> Option<serde_json::Result<Event>> {
             match kind {
                 $($kind => Some(serde_json::from_str(body).map(|$name { $($field),* }| {
-                    Event::$name { $($field: Shape::value($field)),* }
+                    Event::$name { $($field: Shape::value($field),)* $($later: $before)? }
                 })),)+
                 _unknown => None,
             }
@@ -80,7 +87,7 @@ macro_rules! events {
 events! {
     "requested" = Requested { request: Request, limits: Limits };
     "admitted" = Admitted {};
-    "prepared" = Prepared { sandbox: Text<SandboxId> };
+    "prepared" = Prepared { sandbox: Text<SandboxId>, commit: Text<CommitId> };
     "question_asked" = QuestionAsked { question: Question, session: Option<String> };
     "answered" = Answered { question: Text<QuestionId>, by: Text<PersonId>, text: String };
     "researched" = Researched { notes: Text<Digest>, session: Option<String> };
@@ -88,16 +95,21 @@ events! {
     "approved" = Approved { plan: Text<PlanHash>, by: Text<PersonId>, conditions: Conditions };
     "rejected" = Rejected { plan: Text<PlanHash>, by: Text<PersonId>, comment: String };
     "implemented" = Implemented {
+        base: Text<CommitId>,
         commit: Text<CommitId>,
         difference: Text<Digest>,
+        record: Text<Digest>,
         session: Option<String>
     };
     "checks_passed" = ChecksPassed { evidence: Text<Digest> };
     "checks_failed" =
         ChecksFailed { footprint: Footprint, evidence: Text<Digest>, verdict: Verdict };
     "review_passed" = ReviewPassed { evidence: Text<Digest> };
-    "review_found_faults" = ReviewFoundFaults { evidence: Text<Digest>, verdict: Verdict };
-    "pull_request_opened" = PullRequestOpened { number: Number };
+    "review_found_faults" = ReviewFoundFaults { evidence: Text<Digest>, verdict: Verdict }
+        since { findings: BTreeSet::new() };
+    "finding_dismissed" =
+        FindingDismissed { finding: Text<FindingId>, by: Text<PersonId>, why: Option<String> };
+    "pull_request_opened" = PullRequestOpened { number: Number, receipt: Text<Digest> };
     "woken" = Woken { cause: WakeCause };
     "messaged" = Messaged { by: Text<PersonId>, text: String };
     "amended" = Amended { by: Text<PersonId>, conditions: Conditions };
@@ -113,6 +125,6 @@ events! {
 
 /// Shapes hold texts, numbers, lists and records. Writing those to memory cannot fail; if it ever
 /// could, the empty body would be refused when it is read.
-fn write(shape: &impl Serialize) -> String {
+pub(super) fn write(shape: &impl Serialize) -> String {
     serde_json::to_string(shape).unwrap_or_default()
 }

@@ -18,6 +18,7 @@ record! {
         source: Source,
         repositories: Vec<RepositoryUse>,
         agent: Text<AgentName>,
+        model: Option<String>,
         quotes: Vec<Quote>,
         parent: Option<Text<TaskId>>,
     }

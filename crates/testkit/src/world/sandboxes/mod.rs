@@ -21,6 +21,8 @@ use crate::{ledger::Ledger, script::Script};
 
 /// The image that a scripted sandbox knows.
 const IMAGE: &str = "host";
+/// What a shell ends with where a program is missing: every check of a host that `lacks` something.
+const COMMAND_NOT_FOUND: i32 = 127;
 /// What opening one costs.
 const PRICE: Cost = Cost { cpu_millis: 100, ..Cost::ZERO };
 
@@ -89,6 +91,9 @@ impl ScriptedSandboxes {
         let script = command.argv.last().map_or("", String::as_str);
         if let Some(code) = script.strip_prefix("exit ") {
             return code.parse().unwrap_or(1);
+        }
+        if self.ledger.read("host", "lacks").is_some() {
+            return COMMAND_NOT_FOUND;
         }
         let Some(change) = self.ledger.read("commit", &record.commit) else { return 0 };
         let (number, text) = change.split_once(' ').unwrap_or_default();

@@ -80,6 +80,61 @@ fn commands_that_no_longer_fail_are_told() {
 }
 
 #[test]
+fn a_check_that_keeps_its_name_and_runs_something_else_is_told() {
+    let told_as = "check changed: `make test` no longer runs `cargo test --locked`";
+    for new in [
+        "test:\n\t@echo ok\n",
+        "test: other\nother:\n\t@printf 'test result: ok'\n",
+        "test:\n\tcargo test --locked-not\n\tcargo\n".replace("--locked-not", "").as_str(),
+    ] {
+        let old = "test:\n\tcargo test --locked\n";
+        assert_eq!(edit("Makefile", old, new), [format!("Makefile: {told_as}")], "{new}");
+    }
+    let old = "RUN = cargo test\ntest:\n\t$(RUN)\n";
+    let said = edit("Makefile", old, &old.replace("cargo test", "echo"));
+    assert_eq!(said, ["Makefile: check changed: `make test` no longer runs `RUN = cargo test`"]);
+    let kept = "test:\n\tcargo test --locked\n";
+    let lost = [format!("Makefile: {told_as}")];
+    for line in [
+        "@printf 'test result: ok' # cargo test --locked",
+        "echo 'x; cargo test --locked'",
+        "exit 0; cargo test --locked",
+        "false && cargo test --locked",
+        "PATH=fake cargo test --locked",
+        "cargo test --locked | cat",
+        "cargo test --locked &",
+    ] {
+        assert_eq!(edit("Makefile", kept, &format!("test:\n\t{line}\n")), lost, "{line}");
+    }
+    for line in
+        ["@cargo test --locked", "cargo test --locked # all", "cargo test --locked && echo ok"]
+    {
+        assert_eq!(edit("Makefile", kept, &format!("test:\n\t{line}\n")), [""; 0], "{line}");
+    }
+    for line in ["SHELL := ./fake", ".IGNORE:", "MAKEFLAGS += -i", "-include fake.mk"] {
+        let said = edit("Makefile", kept, &format!("{line}\n{kept}"));
+        assert_eq!(said, [format!("Makefile: check changed: `{line}` is new")]);
+    }
+    let another = "GNUmakefile: check changed: `make test` is that of this new file";
+    assert_eq!(told(&[("GNUmakefile", None, Some(kept))]), [another]);
+    assert_eq!(told(&[("Makefile", None, Some(kept))]), [""; 0]);
+    let package = |script: &str| format!("{{\"scripts\":{{\"test\":\"{script}\"}}}}");
+    assert_eq!(
+        edit("web/package.json", &package("jest --ci"), &package("echo ok")),
+        ["web/package.json: check changed: `run test` no longer runs `jest --ci`"]
+    );
+    // More than before, another place, or another target are no loss.
+    let old = "test: build\n\tcargo test\nbuild:\n\tcargo build\nclean:\n\trm x\n";
+    for new in [
+        "test: build\n\tcargo test --all\n\tcargo test --doc\nbuild:\n\tcargo build\n",
+        "test: build rest\nrest:\n\tcargo test\nbuild:\n\tcargo build\n",
+        "test: build\n\tcargo test\nbuild:\n\tcargo build\nclean:\n\trm y\n",
+    ] {
+        assert_eq!(edit("Makefile", old, new), [""; 0], "{new}");
+    }
+}
+
+#[test]
 fn lowered_thresholds_are_told() {
     for (path, old, new, said) in [
         (

@@ -1,0 +1,386 @@
+//! One run of one check, as the sandbox saw it: how it ended, and the end of what it printed.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use contracts::{
+    clock::Clock as _,
+    outfit::DeclaredCheck,
+    sandbox::{CommandName, Ended, Exec, FileAsk, Output, Sandboxes as _, Streams, Transfer, User},
+};
+use domain::{
+    failure::{Failure, FailureKind},
+    id::SandboxId,
+};
+use feedback::{
+    Exit, Format, STREAM_BYTES,
+    checks::{Check, Directory},
+    place::Workspace,
+    verdict,
+};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use super::{
+    super::{Scene, Trouble, allowance, full},
+    choice::Chosen,
+};
+use crate::Hands;
+
+/// How long a check may take that says nothing of it.
+const USUAL: Duration = Duration::from_mins(20);
+
+/// How long reading a report may take.
+const READING: Duration = Duration::from_secs(30);
+
+/// A report that a check writes.
+const LARGEST_REPORT: usize = 16 << 20;
+
+/// Bytes of the end of a check's output that people are shown.
+const LOG: usize = 16 * 1024;
+
+/// Where tools leave reports of coverage, in the directory that they run in: lcov, Cobertura, coverage.py's JSON, Go's profiles.
+const COVERAGE: [&str; 15] = [
+    "lcov.info",
+    "coverage.lcov",
+    "coverage/lcov.info",
+    "target/coverage/lcov.info",
+    "target/llvm-cov/lcov.info",
+    "coverage.xml",
+    "cobertura.xml",
+    "coverage/coverage.xml",
+    "coverage/cobertura-coverage.xml",
+    "coverage.json",
+    "coverage/coverage.json",
+    "coverage.out",
+    "cover.out",
+    "c.out",
+    "coverage.txt",
+];
+
+/// Directories that are looked into.
+const DIRECTORIES: usize = 20;
+
+/// Kept, so that what was read in it can be read again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Captured {
+    pub(crate) command: String,
+    pub(crate) ending: Ending,
+    #[serde(with = "text")]
+    pub(crate) stdout: Vec<u8>,
+    #[serde(with = "text")]
+    pub(crate) stderr: Vec<u8>,
+    /// What the check wrote into its report.
+    pub(crate) report: Option<String>,
+    pub(crate) millis: u64,
+    pub(crate) place: Place,
+}
+
+/// Where it ran: tools print it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Place {
+    /// Where the repository was, inside.
+    root: String,
+    directory: String,
+    go_module: Option<String>,
+}
+
+impl Place {
+    /// The directory, as the sandbox knows it.
+    fn inside(&self) -> String {
+        match self.directory.as_str() {
+            "." => self.root.clone(),
+            below => format!("{}/{below}", self.root),
+        }
+    }
+
+    pub(super) fn workspace(&self) -> Workspace {
+        let workspace = Workspace::at(&self.root).with_directory(&self.directory);
+        match &self.go_module {
+            Some(module) => workspace.with_go_module(module),
+            None => workspace,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ending {
+    Exited(i32),
+    Killed(i32),
+    TimedOut,
+    OutOfMemory,
+}
+
+/// Output is text, nearly always; what is not is replaced, as every reader does.
+mod text {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&String::from_utf8_lossy(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<u8>, D::Error> {
+        Ok(String::deserialize(deserializer)?.into_bytes())
+    }
+}
+
+impl Captured {
+    /// What is to be judged.
+    pub(crate) fn run(&self) -> verdict::Run {
+        let exit = match self.ending {
+            Ending::Exited(code) => Exit::Code(code),
+            Ending::Killed(signal) => Exit::Signal(signal),
+            Ending::TimedOut | Ending::OutOfMemory => Exit::TimedOut,
+        };
+        let workspace = self.place.workspace();
+        let said = feedback::Run {
+            command: &self.command,
+            exit,
+            stdout: &self.stdout,
+            stderr: &self.stderr,
+        };
+        let mut report = feedback::read(&said, &workspace);
+        if let Some(written) = &self.report {
+            report.join(feedback::parse(Format::Documents, written.as_bytes(), &workspace));
+        }
+        let ended = match self.ending {
+            Ending::OutOfMemory => verdict::Ended::OutOfMemory,
+            Ending::Exited(_) | Ending::Killed(_) | Ending::TimedOut => exit.into(),
+        };
+        verdict::Run { ended, report }
+    }
+
+    /// The end of what it printed, for people.
+    pub(crate) fn log(&self) -> String {
+        log(&self.stdout, &self.stderr)
+    }
+}
+
+/// The end of both streams, the errors last.
+fn log(stdout: &[u8], stderr: &[u8]) -> String {
+    let end = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let start = text.len().saturating_sub(LOG / 2);
+        let start = (start..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        text.get(start..).unwrap_or_default().to_owned()
+    };
+    let (out, error) = (end(stdout), end(stderr));
+    if error.is_empty() { out } else { format!("{out}\n{error}") }
+}
+
+/// Runs checks in one sandbox.
+pub(super) struct Runner<'s, 'e, H> {
+    pub(super) scene: &'s Scene<'e, H>,
+    pub(super) sandbox: SandboxId,
+    pub(super) declared: &'s [DeclaredCheck],
+    pub(super) chosen: &'s Chosen,
+    pub(super) part: &'static str,
+}
+
+impl<H: Hands> Runner<'_, '_, H> {
+    pub(super) async fn run(&self, check: &Check, number: u32) -> Result<Captured, Trouble> {
+        let scene = self.scene;
+        let declared = self.declared.iter().find(|it| it.name == check.name);
+        let root = scene.checkout()?;
+        let place = self.place(&root, &check.directory);
+        let command = Exec {
+            argv: ["/bin/sh", "-c", check.command.as_str()].map(str::to_owned).to_vec(),
+            environment: BTreeMap::from([("CI".to_owned(), "true".to_owned())]),
+            path: Vec::new(),
+            sweeps: true,
+            directory: place.inside(),
+            user: User::Agent,
+            terminal: None,
+            limit: declared.map_or(USUAL, |declared| declared.limit),
+            output_limit: 64 << 20,
+        };
+        let left = allowance::left(scene).map_err(Trouble::Failed)?;
+        let command =
+            Exec { limit: left.map_or(command.limit, |left| left.min(command.limit)), ..command };
+        let begun = scene.engine.now();
+        let (_no_input, input) = mpsc::channel(1);
+        let (output, said) = mpsc::channel(16);
+        let name = CommandName::from(scene.numbered_key(self.part, number));
+        let streams = Streams { input, output };
+        let running = scene.hands().sandboxes().exec(self.sandbox, &name, &command, streams);
+        let (finished, (stdout, stderr)) = tokio::join!(running, ends(said));
+        let finished = finished.map_err(|error| scene.sandbox_trouble(&error))?;
+        let clean = |bytes: &[u8]| {
+            scene.engine.settings.redactor.clean(&String::from_utf8_lossy(bytes)).into_bytes()
+        };
+        let (stdout, stderr) = (clean(&stdout), clean(&stderr));
+        let failed = |kind, message: String| {
+            Failure::new(kind, scene.phase(), message).with_log(&log(&stdout, &stderr))
+        };
+        let ending = match finished.ending {
+            Ended::Exited(code) => Ending::Exited(code),
+            Ended::Killed { signal } => Ending::Killed(signal),
+            Ended::TimedOut => {
+                // Its own time may be long, and that of the approval over.
+                allowance::left(scene)
+                    .map_err(|used_up| Trouble::Failed(failed(used_up.kind, used_up.message)))?;
+                Ending::TimedOut
+            }
+            Ended::OutOfMemory { peak_mib } => {
+                let message = format!("the check `{}` used {peak_mib} MiB", check.name);
+                return Err(Trouble::Failed(failed(FailureKind::Oom, message)));
+            }
+        };
+        if ending != Ending::Exited(0) {
+            let failure =
+                failed(FailureKind::DiskFull, format!("the check `{}` failed", check.name));
+            if let Some(told) = full::told(scene, self.sandbox, &failure.last_lines).await {
+                let message = format!("{}; {told}", failure.message);
+                return Err(Trouble::Failed(Failure { message, ..failure }));
+            }
+        }
+        let report = match declared.and_then(|declared| declared.report.as_ref()) {
+            Some(path) => self.read(&format!("{root}/{path}")).await,
+            None => None,
+        };
+        Ok(Captured {
+            command: check.command.as_str().to_owned(),
+            ending,
+            stdout,
+            stderr,
+            report: report.map(|bytes| String::from_utf8_lossy(&clean(&bytes)).into_owned()),
+            millis: u64::try_from(scene.engine.now().since(begun).as_millis()).unwrap_or(u64::MAX),
+            place,
+        })
+    }
+
+    /// Reports of coverage, where tools usually leave them: at the root, and in the directories of the checks.
+    pub(super) async fn coverage(&self) -> Vec<(Place, Vec<u8>)> {
+        let Ok(root) = self.scene.checkout() else { return Vec::new() };
+        let mut places = vec![self.place(&root, &Directory::default())];
+        for check in &self.chosen.checks {
+            let place = self.place(&root, &check.directory);
+            if !places.contains(&place) && places.len() < DIRECTORIES {
+                places.push(place);
+            }
+        }
+        let mut found = Vec::new();
+        for place in places {
+            let directory = place.inside();
+            for name in COVERAGE {
+                let read = self.read(&format!("{directory}/{name}")).await;
+                found.extend(read.map(|bytes| (place.clone(), bytes)));
+            }
+        }
+        found
+    }
+
+    fn place(&self, root: &str, directory: &Directory) -> Place {
+        Place {
+            root: root.to_owned(),
+            directory: directory.as_str().to_owned(),
+            go_module: self.chosen.go_module(directory),
+        }
+    }
+
+    /// A file inside, if there is one and it is not too large. Whoever is inside can hold it up.
+    async fn read(&self, path: &str) -> Option<Vec<u8>> {
+        let ask = FileAsk::Read { path: path.to_owned(), user: User::Agent };
+        let (nothing, input) = mpsc::channel(1);
+        drop(nothing);
+        let (output, mut said) = mpsc::channel(16);
+        let sandboxes = self.scene.hands().sandboxes();
+        let reading = sandboxes.file(self.sandbox, &ask, Streams { input, output });
+        let taking = async {
+            let mut bytes = Vec::new();
+            while let Some(Output::Out(more) | Output::Error(more)) = said.recv().await {
+                bytes.extend(more);
+                if bytes.len() > LARGEST_REPORT {
+                    return None;
+                }
+            }
+            Some(bytes)
+        };
+        let late = self.scene.engine.now() + READING;
+        tokio::select! {
+            () = self.scene.hands().clock().sleep_until(late) => None,
+            (read, bytes) = async { tokio::join!(reading, taking) } => {
+                bytes.filter(|_| matches!(read, Ok(Transfer::Done)))
+            }
+        }
+    }
+}
+
+/// What is looked at of both streams.
+async fn ends(mut said: mpsc::Receiver<Output>) -> (Vec<u8>, Vec<u8>) {
+    let (mut out, mut error) = (Ends::default(), Ends::default());
+    while let Some(more) = said.recv().await {
+        match more {
+            Output::Out(bytes) => out.add(&bytes),
+            Output::Error(bytes) => error.add(&bytes),
+        }
+    }
+    (out.joined(), error.joined())
+}
+
+/// The beginning and the end of a stream: the one names what was run, the other says how it ended.
+#[derive(Debug, Default)]
+struct Ends {
+    beginning: Vec<u8>,
+    end: Vec<u8>,
+}
+
+impl Ends {
+    const HALF: usize = STREAM_BYTES / 2;
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = Self::HALF.saturating_sub(self.beginning.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(room);
+        self.beginning.extend(first);
+        self.end.extend(rest);
+        if self.end.len() > 2 * Self::HALF {
+            self.end.drain(..self.end.len() - Self::HALF);
+        }
+    }
+
+    fn joined(mut self) -> Vec<u8> {
+        self.end.drain(..self.end.len().saturating_sub(Self::HALF));
+        self.beginning.append(&mut self.end);
+        self.beginning
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A run of `cargo test` that ended so.
+    pub(in super::super) fn captured(code: i32, out: &str) -> Captured {
+        Captured {
+            command: "cargo test".to_owned(),
+            ending: Ending::Exited(code),
+            stdout: out.as_bytes().to_vec(),
+            stderr: Vec::new(),
+            report: None,
+            millis: 1,
+            place: Place {
+                root: "/workspace/web".to_owned(),
+                directory: ".".to_owned(),
+                go_module: None,
+            },
+        }
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_of_a_long_stream_are_kept() {
+        let mut ends = Ends::default();
+        ends.add(b"first");
+        for _ in 0..40 {
+            ends.add(&vec![b'x'; 1 << 20]);
+        }
+        ends.add(b"last");
+        let kept = ends.joined();
+        assert_eq!(kept.len(), STREAM_BYTES);
+        assert!(kept.starts_with(b"first") && kept.ends_with(b"last"));
+        let mut short = Ends::default();
+        short.add(b"all of it");
+        assert_eq!(short.joined(), b"all of it");
+    }
+}

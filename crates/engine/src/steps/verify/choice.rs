@@ -1,0 +1,84 @@
+//! Which checks there are: those that people declared, or those that the files of the base commit tell of.
+
+use contracts::{
+    forge::{Files, Forges as _},
+    outfit::{DeclaredCheck, Outfit},
+};
+use domain::{code::CommitId, failure::FailureKind};
+use feedback::checks::{self, Check, CommandLine, Directory};
+
+use super::super::{Scene, Trouble, open::forge_trouble};
+use crate::Hands;
+
+pub(super) struct Chosen {
+    pub(super) checks: Vec<Check>,
+    /// Those that the change leaves. Not run, but compared.
+    pub(super) after: Vec<Check>,
+    files: Files,
+}
+
+impl Chosen {
+    /// The name of the Go module in a directory: without it, Go's tests have no files.
+    pub(super) fn go_module(&self, directory: &Directory) -> Option<String> {
+        let bytes = self.files.contents.get(&directory.file("go.mod"))?;
+        let text = std::str::from_utf8(bytes).ok()?;
+        let module = text.lines().find_map(|line| line.trim().strip_prefix("module "))?;
+        Some(module.trim().to_owned())
+    }
+}
+
+/// The base's own checks, whatever the change makes of them. A repository that had none is judged by those that the change brings.
+pub(super) async fn choose<H: Hands>(
+    scene: &Scene<'_, H>,
+    outfit: &Outfit,
+    base: &CommitId,
+    head: &CommitId,
+) -> Result<Chosen, Trouble> {
+    let declared = declared(scene, &outfit.checks)?;
+    let files = read(scene, base).await?;
+    if !declared.is_empty() {
+        return Ok(Chosen { after: declared.clone(), checks: declared, files });
+    }
+    let after = found(&read(scene, head).await?);
+    let mut checks = found(&files);
+    if checks.is_empty() {
+        checks.clone_from(&after);
+    }
+    Ok(Chosen { checks, after, files })
+}
+
+fn declared<H: Hands>(
+    scene: &Scene<'_, H>,
+    declared: &[DeclaredCheck],
+) -> Result<Vec<Check>, Trouble> {
+    let one = |check: &DeclaredCheck| {
+        let command: CommandLine = check.command.parse().map_err(|error| {
+            let message = format!("the check `{}` of {}: {error}", check.name, check.file);
+            scene.failed(FailureKind::SetupFailed, message)
+        })?;
+        Ok(Check::declared(check.name.clone(), command, check.file.clone()))
+    };
+    declared.iter().map(one).collect()
+}
+
+async fn read<H: Hands>(scene: &Scene<'_, H>, commit: &CommitId) -> Result<Files, Trouble> {
+    let files = scene.hands().forges().files(scene.repository()?, commit, checks::is_wanted).await;
+    files.map_err(|error| forge_trouble(scene, &error))
+}
+
+fn found(files: &Files) -> Vec<Check> {
+    checks::detect(&Seen(files))
+}
+
+/// Files as detection sees them: all paths, and the contents of those that were wanted.
+struct Seen<'a>(&'a Files);
+
+impl checks::Tree for Seen<'_> {
+    fn each_path(&self, told: &mut dyn FnMut(&str)) {
+        self.0.paths.iter().for_each(|path| told(path));
+    }
+
+    fn read(&self, path: &str, limit: usize) -> Option<Vec<u8>> {
+        self.0.contents.get(path).filter(|bytes| bytes.len() <= limit).cloned()
+    }
+}

@@ -1,0 +1,148 @@
+//! The platform runs the checks itself, on the exact commit, in a clean sandbox (FB1).
+//!
+//! ```text
+//!  base commit ──▶ which checks? ──▶ runs on base (remembered) ──┐
+//!  the change  ─────────────────────▶ runs on head, again if red ─┴▶ verdict ──▶ record ──▶ passed, or back to the agent
+//!              ──▶ what it does to the tests ───────────────────────────────────┘
+//! ```
+//!
+//! What the agent claims does not count, and what it makes of the checks neither: those of the base commit are run. A repeat runs them
+//! again, in another clean sandbox.
+
+mod baseline;
+mod capture;
+mod choice;
+mod cut_off;
+mod tests_touched;
+
+use contracts::outfit::Outfit;
+use domain::{
+    code::CommitId,
+    failure::{Failure, FailureKind},
+    id::SandboxId,
+    progress::Footprint,
+    task::{Purpose, Report, Work},
+};
+use feedback::{
+    checks::Check,
+    verdict::{Conclusion, Evidence, Outcome as CheckOutcome, Verdict, judge},
+};
+
+pub(crate) use self::{capture::Captured, tests_touched::Touched};
+use self::{
+    capture::{Place, Runner},
+    choice::Chosen,
+};
+use super::{Done, Outcome, Scene, Trouble, open, side};
+use crate::{Hands, record::ChecksRecord};
+
+/// How often a check that failed is run again before it is believed.
+const RERUNS: u32 = 2;
+
+pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
+    let Some(commit) = scene.task.stage.work().and_then(Work::commit) else {
+        return Err(scene.failed(FailureKind::Internal, "there is no commit to verify"));
+    };
+    let missing = || scene.failed(FailureKind::Internal, "there is no change to verify");
+    let (base, _, difference) = scene.newest_change().ok_or_else(missing)?;
+    let outfit = open::outfit(scene, Purpose::Verify).await?;
+    let chosen = choice::choose(scene, &outfit, base, commit).await?;
+    let before = baseline::runs(scene, &outfit, base, &chosen).await?;
+    let after = on_head(scene, &outfit, commit, &chosen, &before).await?;
+    let verdict = verdict(&chosen.checks, &before, &after.runs);
+    let touched = tests_touched::look(scene, &chosen, &verdict, (base, commit), &after).await?;
+    let record = ChecksRecord::of((base, commit), &verdict, (&before, &after.runs), &touched);
+    let evidence = scene.keep(&record.to_text())?;
+    if let Some(failure) = cut_off::failure(scene, &verdict, &after.runs).await {
+        return Err(Trouble::Failed(failure));
+    }
+    if let Some(failure) = cannot_be_run(scene, &verdict, &after.runs) {
+        return Err(Trouble::Failed(failure));
+    }
+    let report = match verdict.conclusion {
+        // A repository without checks proves nothing. The pull request says so, and a person decides.
+        Conclusion::Passes | Conclusion::Unproven => Report::ChecksPassed { evidence },
+        Conclusion::Fails => {
+            let footprint = Footprint::new(&verdict.failing(), difference);
+            Report::ChecksFailed { footprint, evidence }
+        }
+    };
+    Ok(Done::Reports(vec![report]))
+}
+
+/// All that was seen in the sandbox of the change.
+pub(super) struct Head {
+    /// For each check, its runs: the first, and those that were made to be sure.
+    runs: Vec<Vec<Captured>>,
+    /// Reports of coverage that were found, with where their tools ran.
+    coverage: Vec<(Place, Vec<u8>)>,
+}
+
+async fn on_head<H: Hands>(
+    scene: &Scene<'_, H>,
+    outfit: &Outfit,
+    commit: &CommitId,
+    chosen: &Chosen,
+    before: &[Vec<Captured>],
+) -> Result<Head, Trouble> {
+    let sandbox = scene.side_sandbox("verify");
+    side::open(scene, sandbox, Purpose::Verify, commit).await?;
+    let seen = look_at_head(scene, outfit, sandbox, chosen, before).await;
+    side::close(scene, sandbox, seen).await
+}
+
+async fn look_at_head<H: Hands>(
+    scene: &Scene<'_, H>,
+    outfit: &Outfit,
+    sandbox: SandboxId,
+    chosen: &Chosen,
+    before: &[Vec<Captured>],
+) -> Result<Head, Trouble> {
+    let checks = &chosen.checks;
+    let runner = Runner { scene, sandbox, declared: &outfit.checks, chosen, part: "check" };
+    let mut runs = Vec::with_capacity(checks.len());
+    for (number, check) in (0..).zip(checks) {
+        runs.push(vec![runner.run(check, number * (RERUNS + 1)).await?]);
+    }
+    for again in 1..=RERUNS {
+        let verdict = verdict(checks, before, &runs);
+        let wanted: Vec<Check> = verdict.wanted_reruns().cloned().collect();
+        for ((number, check), runs) in (0..).zip(checks).zip(&mut runs) {
+            if wanted.contains(check) {
+                runs.push(runner.run(check, number * (RERUNS + 1) + again).await?);
+            }
+        }
+    }
+    let coverage = runner.coverage().await;
+    Ok(Head { runs, coverage })
+}
+
+fn verdict(checks: &[Check], before: &[Vec<Captured>], after: &[Vec<Captured>]) -> Verdict {
+    let runs = |captured: &[Captured]| captured.iter().map(Captured::run).collect();
+    let evidence = checks.iter().zip(before).zip(after).map(|((check, before), after)| Evidence {
+        check: check.clone(),
+        base: runs(before),
+        head: runs(after),
+    });
+    judge(evidence.collect())
+}
+
+/// Checks that could not be run on either side, where nothing else says anything about the change: no agent can mend that.
+fn cannot_be_run<H: Hands>(
+    scene: &Scene<'_, H>,
+    verdict: &Verdict,
+    runs: &[Vec<Captured>],
+) -> Option<Failure> {
+    let blocking: Vec<_> =
+        verdict.checks.iter().zip(runs).filter(|(check, _)| check.blocks()).collect();
+    let are_missing = blocking.iter().all(|(check, _)| check.outcome == CheckOutcome::NotRun);
+    if blocking.is_empty() || !are_missing {
+        return None;
+    }
+    let names: Vec<String> =
+        blocking.iter().map(|(check, _)| format!("`{}`", check.check.command)).collect();
+    let message = format!("these checks cannot be run in the image: {}", names.join(", "));
+    let logs = blocking.iter().filter_map(|(_, runs)| runs.first()).map(Captured::log);
+    let failure = Failure::new(FailureKind::DependencyConflict, scene.phase(), message);
+    Some(failure.with_log(&logs.collect::<Vec<_>>().join("\n")))
+}

@@ -1,0 +1,130 @@
+//! What a delivered change can prove, and what happens to it afterwards without our doing.
+
+use contracts::forge::{Author, Merge, PullRequests as _};
+use domain::{
+    code::PullRequestNumber,
+    task::{DoneBecause, Event, Stage as TaskStage, Task},
+};
+use engine::record::{ChangeRecord, ChecksRecord, ConclusionRecord, ReviewRecord};
+use evidence::{body::Block, envelope::Envelope, keys::TrustedKeys};
+use testkit::world::{ScriptedPulls, World};
+
+use crate::stage::{Stage, is_over};
+
+fn is_open(task: &Task) -> bool {
+    matches!(task.stage, TaskStage::PullRequestOpen { .. })
+}
+
+/// A task whose pull request is open, without anybody who merges it.
+async fn delivered(stage: &Stage, text: &str) -> (domain::id::TaskId, Task) {
+    let task = stage.submit(text).await;
+    let running = stage.run();
+    stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingApproval { .. })).await;
+    stage.approve(task).await;
+    let open = stage.wait_until(task, is_open).await;
+    running.stop().await;
+    (task, open)
+}
+
+#[tokio::test]
+async fn a_pull_request_comes_with_a_receipt_that_anybody_can_check() {
+    let stage = Stage::new().await;
+    let (task, _) = delivered(&stage, "red 1; faults 1; fix the login").await;
+    let history = stage.store().history(task).await.unwrap();
+    let receipt = history.events.iter().find_map(|it| {
+        let Event::PullRequestOpened { receipt, .. } = &it.event else { return None };
+        Some(*receipt)
+    });
+    let bytes = stage.store().blobs().get(receipt.unwrap()).unwrap();
+    let envelope = Envelope::read(&bytes).unwrap();
+    let signer = World::settings("x").signer.unwrap();
+    let trusted: TrustedKeys = [signer.public()].into_iter().collect();
+    let statement = envelope.open(&trusted).unwrap();
+    let attested = &statement.receipt;
+    assert_eq!(attested.task, task);
+    assert_eq!(attested.review.rounds, 2);
+    assert_eq!(attested.review.fixed, 1);
+    assert_eq!(attested.checks.len(), 1);
+    assert!(attested.checks.iter().all(|check| check.base.is_some()));
+    let again = stage.store().transcript_digest(task).await.unwrap();
+    assert_eq!(attested.transcript, again, "what was said can be compared with what is attested");
+
+    let branch = stage.ledger.names("body").unwrap().remove(0);
+    let body = stage.ledger.read("body", &branch.replace('|', "/")).unwrap();
+    let block = Block::find(&body).unwrap().unwrap();
+    assert_eq!(block, Block::of(&statement, envelope.digest().unwrap()));
+    let note = stage.ledger.read("note", statement.commit.as_str()).unwrap();
+    assert!(note.contains(&task.to_string()), "{note}");
+}
+
+#[tokio::test]
+async fn the_records_of_a_task_can_be_read() {
+    let stage = Stage::new().await;
+    let (task, _) = delivered(&stage, "red 1").await;
+    let history = stage.store().history(task).await.unwrap();
+    let read = |blob| stage.store().blobs().get(blob).unwrap();
+    let mut conclusions = Vec::new();
+    for recorded in &history.events {
+        if let Event::Implemented { record, .. } = &recorded.event {
+            let record = ChangeRecord::read(&read(*record)).unwrap();
+            assert_eq!(record.paths, ["src/login.rs"]);
+        }
+        if let Event::ChecksPassed { evidence } | Event::ChecksFailed { evidence, .. } =
+            &recorded.event
+        {
+            let record = ChecksRecord::read(&read(*evidence)).unwrap();
+            let told = record.checks.iter().map(|check| check.name.as_str());
+            assert_eq!(told.collect::<Vec<_>>(), ["tests"]);
+            conclusions.push(record.conclusion);
+        }
+        if let Event::ReviewPassed { evidence } = &recorded.event {
+            let record = ReviewRecord::read(&read(*evidence)).unwrap();
+            assert_eq!((record.round, record.findings.len()), (1, 0));
+        }
+    }
+    assert_eq!(conclusions, [ConclusionRecord::Fails, ConclusionRecord::Passes]);
+}
+
+#[tokio::test]
+async fn a_pull_request_that_was_merged_with_plain_git_ends_its_task() {
+    let stage = Stage::new().await;
+    let (task, open) = delivered(&stage, "fix it").await;
+    let TaskStage::PullRequestOpen { number, head, .. } = open.stage else { panic!() };
+    let pulls = ScriptedPulls::new(stage.ledger.clone());
+    let merge = Merge { head, by: Author::Person("ann".to_owned()) };
+    pulls.merge(&"acme/web".parse().unwrap(), number, &merge).await.unwrap();
+    let running = stage.run();
+    let done = stage.wait_until(task, is_over).await;
+    running.stop().await;
+    assert_eq!(done.stage, TaskStage::Done { because: DoneBecause::Merged });
+}
+
+#[tokio::test]
+async fn a_persons_push_to_the_branch_ends_the_automation() {
+    let stage = Stage::new().await;
+    let (task, _) = delivered(&stage, "fix it").await;
+    let pulls = ScriptedPulls::new(stage.ledger.clone());
+    let pull = pulls.pull(&"acme/web".parse().unwrap(), PullRequestNumber(1)).await.unwrap();
+    pulls.push_by_hand(&pull, &"b".repeat(40).parse().unwrap()).unwrap();
+    let running = stage.run();
+    let done = stage.wait_until(task, is_over).await;
+    running.stop().await;
+    assert_eq!(done.stage, TaskStage::Done { because: DoneBecause::TakenOver });
+}
+
+#[tokio::test]
+async fn the_first_plan_has_no_estimate_and_the_next_one_has_what_was_seen() {
+    let stage = Stage::new().await;
+    let estimate = async |task| {
+        let history = stage.store().history(task).await.unwrap();
+        history.events.iter().find_map(|it| {
+            let Event::PlanSubmitted { plan, .. } = &it.event else { return None };
+            Some(plan.estimate)
+        })
+    };
+    let (first, _) = delivered(&stage, "fix it").await;
+    assert_eq!(estimate(first).await.unwrap(), domain::plan::Estimate::default());
+    let (second, _) = delivered(&stage, "fix it again").await;
+    let told = estimate(second).await.unwrap();
+    assert!(told.time.is_some() && told.cost.is_some(), "{told:?}");
+}

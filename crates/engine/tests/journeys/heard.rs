@@ -1,0 +1,154 @@
+//! What others do to a pull request while nobody tells the engine: it is heard once, whenever the engine looks (PL10, RE1).
+
+use contracts::forge::{Author, Check, CheckState, Comment, Outcome, PullRequests as _, PullState};
+use domain::{
+    code::{CommitId, PullRequestNumber, RepositoryName},
+    id::TaskId,
+    task::{Ask, DoneBecause, Event, Stage as TaskStage, Task, WakeCause},
+    time::Timestamp,
+};
+use testkit::{ann, world::ScriptedPulls};
+
+use crate::stage::{Stage, is_over};
+
+fn repository() -> RepositoryName {
+    "acme/web".parse().unwrap()
+}
+
+fn open(task: &Task) -> Option<(PullRequestNumber, CommitId)> {
+    let TaskStage::PullRequestOpen { number, head, .. } = &task.stage else { return None };
+    Some((*number, head.clone()))
+}
+
+fn comment(name: &str, author: Author) -> Comment {
+    let (name, text) = (name.to_owned(), "also the docs".to_owned());
+    Comment { name, author, at: Timestamp::from_millis(0), text, place: None }
+}
+
+fn carol() -> Author {
+    Author::Person("carol".to_owned())
+}
+
+fn failed(name: &str, commit: CommitId) -> Check {
+    let (name, summary) = (name.to_owned(), "1 failed".to_owned());
+    Check { name, commit, state: CheckState::Ended(Outcome::Failed), summary }
+}
+
+/// A task with an open pull request, whose engine is gone.
+async fn delivered(stage: &Stage) -> (TaskId, PullRequestNumber, CommitId) {
+    let task = stage.submit("fix it").await;
+    let running = stage.run();
+    stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingApproval { .. })).await;
+    stage.approve(task).await;
+    let (number, head) = open(&stage.wait_until(task, |it| open(it).is_some()).await).unwrap();
+    running.stop().await;
+    (task, number, head)
+}
+
+async fn woken(stage: &Stage, task: TaskId) -> Vec<WakeCause> {
+    let history = stage.store().history(task).await.unwrap();
+    let woken = history.events.into_iter().filter_map(|recorded| {
+        let Event::Woken { cause } = recorded.event else { return None };
+        Some(cause)
+    });
+    woken.collect()
+}
+
+#[tokio::test]
+async fn what_was_written_before_the_server_was_killed_is_heard_once_by_the_next() {
+    let stage = Stage::new().await;
+    let (task, number, head) = delivered(&stage).await;
+    // The forge has it; whoever would have told the task is gone.
+    let pulls = ScriptedPulls::new(stage.ledger.clone());
+    pulls.comment(&repository(), number, &comment("1", carol())).await.unwrap();
+    pulls.comment(&repository(), number, &comment("2", carol())).await.unwrap();
+    pulls.check(&repository(), number, &failed("ci", head.clone())).await.unwrap();
+
+    let running = stage.run();
+    let last = |it: &Task| open(it).is_some() && it.heard.len() == 3;
+    let second = stage.wait_until(task, last).await;
+    let causes = woken(&stage, task).await;
+    assert_eq!(causes.len(), 2, "{causes:?}");
+    assert_eq!(causes.first(), Some(&WakeCause::FailedCheck { check: "ci".to_owned() }));
+    let Some(WakeCause::Remarks(remarks)) = causes.get(1) else { panic!("{causes:?}") };
+    let names: Vec<(&str, &str)> =
+        remarks.iter().map(|it| (it.name.as_str(), it.by.as_str())).collect();
+    assert_eq!(names, [("1", "carol"), ("2", "carol")], "one follow-up is about all of them");
+    assert_ne!(open(&second).unwrap().1, head);
+
+    // However often anybody looks, and whoever repeats the comment.
+    pulls.comment(&repository(), number, &comment("1", carol())).await.unwrap();
+    for _ in 0..3 {
+        stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
+    }
+    running.stop().await;
+    assert_eq!(woken(&stage, task).await, causes);
+    assert_eq!(stage.ledger.names("pull").unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_head_wakes_its_task_no_more_often_than_its_limit_says() {
+    let stage = Stage::new().await;
+    let (task, number, head) = delivered(&stage).await;
+    let pulls = ScriptedPulls::new(stage.ledger.clone());
+    // Of a commit that is not the newest, and what the platform itself said.
+    let other = "b".repeat(40).parse().unwrap();
+    pulls.check(&repository(), number, &failed("ci", other)).await.unwrap();
+    pulls.check(&repository(), number, &failed("lamp/test", head)).await.unwrap();
+    pulls.comment(&repository(), number, &comment("1", Author::Platform)).await.unwrap();
+    stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
+    assert_eq!(woken(&stage, task).await, []);
+    pulls.comment(&repository(), number, &comment("2", carol())).await.unwrap();
+    stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
+    stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
+    assert_eq!(woken(&stage, task).await.len(), 1);
+}
+
+#[tokio::test]
+async fn the_pull_request_of_a_cancelled_task_is_closed_and_says_why() {
+    let stage = Stage::new().await;
+    let (task, number, _) = delivered(&stage).await;
+    stage.engine.ask(task, ann(), Ask::Cancel).await.unwrap();
+    let pulls = ScriptedPulls::new(stage.ledger.clone());
+    let pull = pulls.pull(&repository(), number).await.unwrap();
+    assert_eq!(pull.state, PullState::Draft, "nobody has looked after it yet");
+    let running = stage.run();
+    stage.wait_until(task, is_over).await;
+    running.stop().await;
+    let pull = pulls.pull(&repository(), number).await.unwrap();
+    assert!(matches!(pull.state, PullState::Closed { .. }), "{:?}", pull.state);
+    let said: Vec<&str> = pull.comments.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(said.len(), 1);
+    assert!(said.concat().contains(&format!("cancelled task {task}")), "{said:?}");
+}
+
+#[tokio::test]
+async fn what_is_merged_stays_merged_when_its_task_is_cancelled() {
+    let stage = Stage::new().await;
+    let (task, number, head) = delivered(&stage).await;
+    let pulls = ScriptedPulls::new(stage.ledger.clone());
+    let merge = contracts::forge::Merge { head, by: carol() };
+    pulls.merge(&repository(), number, &merge).await.unwrap();
+    stage.engine.ask(task, ann(), Ask::Cancel).await.unwrap();
+    let running = stage.run();
+    stage.wait_until(task, is_over).await;
+    running.stop().await;
+    let pull = pulls.pull(&repository(), number).await.unwrap();
+    assert!(matches!(pull.state, PullState::Merged { .. }), "{:?}", pull.state);
+    assert_eq!(pull.comments, []);
+}
+
+#[tokio::test]
+async fn a_merge_in_the_middle_of_a_follow_up_ends_the_task_as_merged_though_nobody_told_it() {
+    let stage = Stage::new().await;
+    let (task, number, head) = delivered(&stage).await;
+    let pulls = ScriptedPulls::new(stage.ledger.clone());
+    pulls.comment(&repository(), number, &comment("1", carol())).await.unwrap();
+    stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
+    let merge = contracts::forge::Merge { head, by: carol() };
+    pulls.merge(&repository(), number, &merge).await.unwrap();
+    let running = stage.run();
+    let over = stage.wait_until(task, is_over).await;
+    running.stop().await;
+    assert_eq!(over.stage, TaskStage::Done { because: DoneBecause::Merged });
+}

@@ -1,0 +1,36 @@
+//! Commits that are signed with a key of the house.
+
+use std::{fs, process::Command};
+
+use contracts::forge::Forges as _;
+
+use crate::stage::{Stage, git_in, key};
+
+#[tokio::test]
+async fn a_commit_is_signed_with_the_key_that_is_named() {
+    let stage = Stage::new();
+    let path = stage.path("signing");
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "lamp", "-f"])
+        .arg(&path)
+        .status();
+    assert!(made.unwrap().success(), "ssh-keygen makes a key");
+    let public = fs::read_to_string(path.with_extension("pub")).unwrap();
+    let signers = stage.path("signers");
+    fs::write(&signers, format!("lamp@example.com {public}")).unwrap();
+
+    let forge = stage.forge();
+    forge.house().decides(|custom| custom.signing_key = Some(path.clone()));
+    stage.change("src/main.rs", "fn main() { run() }\n");
+    let taken = forge.take_change(key(1), &stage.taking()).await.unwrap();
+    let mirror = forge.house().mirror_path();
+    let allowed = format!("gpg.ssh.allowedSignersFile={}", signers.display());
+    let shown =
+        git_in(mirror, &["-c", &allowed, "show", "-s", "--format=%G? %GS", taken.commit.as_str()]);
+    assert_eq!(shown, "G lamp@example.com", "good, and by whom");
+
+    forge.house().decides(|custom| custom.signing_key = None);
+    let plain = forge.take_change(key(2), &stage.taking()).await.unwrap();
+    let shown = git_in(mirror, &["show", "-s", "--format=%G?", plain.commit.as_str()]);
+    assert_eq!(shown, "N", "nobody asked for a signature");
+}

@@ -1,0 +1,74 @@
+//! Taking back what a task brought, and what becomes of pull requests that nobody wants.
+
+use wire::{
+    error::Code,
+    pull::{MergePull, PullState},
+    task::{
+        ask::{Approve, RevertTask},
+        new::NewTask,
+    },
+};
+
+use crate::task_stage::{TaskStage, code, wish};
+
+/// Brings a task to its pull request.
+async fn delivered(stage: &TaskStage, task: &str) -> (u64, String) {
+    let plan = stage.wait(task, "awaiting approval").await.plan_waiting.unwrap();
+    let approve = Approve { plan, ..Approve::default() };
+    stage.client().approve(task, &approve).await.unwrap();
+    let open = stage.wait(task, "pull request open").await;
+    (open.pull_request.unwrap(), open.commit.unwrap())
+}
+
+#[tokio::test]
+async fn a_merged_task_is_taken_back_by_one_pull_request_and_the_audit_log_says_so() {
+    let stage = TaskStage::new().await;
+    stage.run();
+    let client = stage.client();
+    let task = stage.begin("fix it").await.id;
+    let wait = RevertTask::default();
+    assert_eq!(code(client.revert_task(&task, &wait).await), Code::NotNow, "nothing is delivered");
+    let (number, head) = delivered(&stage, &task).await;
+    let early = client.revert_task(&task, &wait).await.unwrap_err();
+    assert!(early.to_string().contains("is not merged: close it instead"), "{early}");
+
+    client.merge_pull("acme/web", number, &MergePull { head }).await.unwrap();
+    stage.wait(&task, "done").await;
+    let back = client.revert_task(&task, &wait).await.unwrap();
+    assert_eq!((back.reverts, &back.pull.state), (number, &PullState::Draft {}));
+    for words in ["bob asked for it", &task, &format!("#{number}")] {
+        assert!(back.pull.body.contains(words), "`{words}` in {}", back.pull.body);
+    }
+    assert!(back.pull.title.starts_with("Revert \""), "{}", back.pull.title);
+    let again = client.revert_task(&task, &wait).await.unwrap();
+    assert_eq!(again, back, "asked again, it is found");
+    let merged = client.revert_task(&task, &RevertTask { merge: true }).await.unwrap();
+    assert_eq!(merged.pull.number, back.pull.number);
+    assert!(matches!(merged.pull.state, PullState::Merged { .. }), "{:?}", merged.pull.state);
+
+    let audited = stage.store().audit_log(0).await.unwrap();
+    let asked = audited.iter().filter(|row| row.entry.action == "task.revert").count();
+    assert!(asked >= 3, "{asked}");
+}
+
+#[tokio::test]
+async fn whoever_is_not_picked_has_its_pull_request_closed() {
+    let stage = TaskStage::new().await;
+    stage.run();
+    let client = stage.client();
+    let two = NewTask { parallel: Some(2), ..wish("fix it") };
+    let ids: Vec<String> =
+        client.begin_task(&two, "two").await.unwrap().into_iter().map(|task| task.id).collect();
+    let mut numbers = Vec::new();
+    for id in &ids {
+        numbers.push(delivered(&stage, id).await.0);
+    }
+    let picked = client.pick(&ids[1]).await.unwrap();
+    assert_eq!(picked.cancelled, ids[..1]);
+    stage.settled(&ids[0]).await;
+    let loser = client.pull("acme/web", numbers[0]).await.unwrap();
+    assert!(matches!(loser.state, PullState::Closed { .. }), "{:?}", loser.state);
+    assert!(loser.comments[0].text.contains("cancelled task"), "{:?}", loser.comments);
+    let winner = client.pull("acme/web", numbers[1]).await.unwrap();
+    assert_eq!(winner.state, PullState::Draft {});
+}

@@ -1,0 +1,24 @@
+//! `lamp cancel`
+
+use std::io::Write;
+
+use super::{World, named::Named, told};
+use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
+
+/// End a task for good; what it spent and did stays on record
+#[derive(Debug, clap::Args)]
+pub(crate) struct Cancel {
+    #[command(flatten)]
+    named: Named,
+
+    #[command(flatten)]
+    format: FormatFlag,
+}
+
+impl Cancel {
+    pub(super) async fn run(&self, world: World<'_>, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let (client, task) = self.named.find(world.environment).await?;
+        let task = client.cancel_task(&task.id).await.explained()?;
+        told(&format!("Task {} is cancelled.", task.short), &task, self.format, out)
+    }
+}

@@ -1,0 +1,63 @@
+//! `lamp pick`
+
+use std::io::Write;
+
+use wire::task::ask::Picked;
+
+use super::{World, named::Named};
+use crate::timeline::put::put_line;
+use crate::{
+    commands::sandbox::Versioned,
+    exit::Exit,
+    format::{Format, FormatFlag},
+    remote::Explained as _,
+    timeline::{next_steps, words},
+};
+
+/// Keep one of several attempts side by side, and cancel the others
+#[derive(Debug, clap::Args)]
+pub(crate) struct Pick {
+    #[command(flatten)]
+    named: Named,
+
+    #[command(flatten)]
+    format: FormatFlag,
+}
+
+impl Pick {
+    pub(super) async fn run(&self, world: World<'_>, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let (client, task) = self.named.find(world.environment).await?;
+        let picked = client.pick(&task.id).await.explained()?;
+        match self.format.format() {
+            Format::Json => writeln!(out, "{}", words::json_page(&Versioned::new(&picked))?)?,
+            Format::People => write!(out, "{}", told(&picked))?,
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn told(picked: &Picked) -> String {
+    let mut text = format!("Task {} is kept.\n", picked.task.short);
+    for (what, ids) in [("cancelled", &picked.cancelled), ("was over already", &picked.over)] {
+        for id in ids {
+            put_line!(text, "  {} {what}", words::line(id, 40));
+        }
+    }
+    text + &next_steps(&picked.task)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::samples;
+
+    #[test]
+    fn what_became_of_the_others_is_told() {
+        let picked = Picked {
+            task: samples::pull_request_open(),
+            cancelled: vec!["t_01jbrt5cy4gzf8z40j6hb7h6nw".to_owned()],
+            over: vec!["t_01jbrt5cy4hzf8z40j6hb7h6nw".to_owned()],
+        };
+        insta::assert_snapshot!(told(&picked));
+    }
+}

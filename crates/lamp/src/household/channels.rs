@@ -1,0 +1,85 @@
+//! Where people are told: for tasks of the command line, the web page and the API, a file for each notice below `<data>/notices/`.
+//!
+//! Whoever came by one of these doors watches the task itself, so that a notice is kept for the record and nobody is called. Channels that
+//! call people (Slack, Linear, GitHub, webhooks) plug in here.
+
+use std::{
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::PathBuf,
+};
+
+use contracts::channel::{ChannelError, Channels, Notice};
+use domain::request::ChannelKind;
+
+#[derive(Debug)]
+pub(crate) struct Notices {
+    directory: PathBuf,
+}
+
+impl Notices {
+    pub(crate) fn open(directory: PathBuf) -> io::Result<Self> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        Ok(Self { directory })
+    }
+
+    fn keep(&self, notice: &Notice) -> io::Result<()> {
+        let directory = self.directory.join(notice.key.task.to_string());
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        let key = notice.key;
+        let place = directory.join(format!("{:010}-{}-{}.json", key.seq, key.part, key.number));
+        let begun = place.with_extension("begun");
+        let told = serde_json::json!({
+            "news": notice.news.name(),
+            "channel": notice.to.channel.name(),
+            "thread": notice.to.thread,
+            "text": notice.text,
+        });
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&begun)?;
+        file.write_all(told.to_string().as_bytes())?;
+        file.sync_all()?;
+        // What was told stays as it was told.
+        match std::fs::hard_link(&begun, &place) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            Ok(()) | Err(_) => fs_err::remove_file(&begun),
+        }
+    }
+}
+
+impl Channels for Notices {
+    async fn tell(&self, notice: &Notice) -> Result<(), ChannelError> {
+        match notice.to.channel {
+            ChannelKind::Cli | ChannelKind::Web | ChannelKind::Api => {}
+            channel @ (ChannelKind::Slack
+            | ChannelKind::GitHub
+            | ChannelKind::Linear
+            | ChannelKind::Schedule
+            | ChannelKind::Webhook) => {
+                let reason = format!("this server has no channel `{}` yet", channel.name());
+                return Err(ChannelError::Gone { reason });
+            }
+        }
+        self.keep(notice).map_err(|error| ChannelError::Busy { reason: error.to_string() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use contracts::promises;
+    use domain::request::Source;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn it_keeps_the_promises_of_a_channel() {
+        let directory = tempfile::tempdir().unwrap();
+        let notices = Notices::open(directory.path().join("notices")).unwrap();
+        let to = Source { channel: ChannelKind::Cli, thread: "here".to_owned() };
+        let told = || {
+            let tasks = fs_err::read_dir(directory.path().join("notices")).unwrap();
+            tasks.map(|task| fs_err::read_dir(task.unwrap().path()).unwrap().count()).sum()
+        };
+        promises::channel::kept(&notices, &to, told).await.unwrap();
+    }
+}

@@ -1,0 +1,47 @@
+//! The keys that receipts are signed with: made at the first start, below `<data>/keys`.
+
+use std::{os::unix::fs::DirBuilderExt as _, path::Path};
+
+use anyhow::Context as _;
+use evidence::keys::ring::KeyRing;
+use zeroize::Zeroizing;
+
+use crate::report::Hint;
+
+/// Opens the keys of this data directory.
+pub(crate) fn open(data: &Path) -> anyhow::Result<KeyRing> {
+    let what = || {
+        Hint::new(
+            "cannot use the keys that receipts are signed with",
+            "do what is said above; without a key nothing can be proven",
+        )
+    };
+    let directory = data.join("keys");
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).with_context(what)?;
+    let mut seed = Zeroizing::new([0u8; 32]);
+    let mut filled = 0;
+    while filled < seed.len() {
+        let rest = seed.get_mut(filled..).unwrap_or_default();
+        let flags = rustix::rand::GetRandomFlags::empty();
+        filled += rustix::rand::getrandom(rest, flags).with_context(what)?;
+    }
+    KeyRing::open(&directory, seed).with_context(what)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_for_its_owner_only() {
+        let data = tempfile::tempdir().unwrap();
+        let first = open(data.path()).unwrap().signing().public();
+        assert_eq!(open(data.path()).unwrap().signing().public(), first);
+        let mode = |name: &str| {
+            fs_err::metadata(data.path().join(name)).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!((mode("keys"), mode("keys/signing.key")), (0o700, 0o600));
+    }
+}

@@ -1,0 +1,99 @@
+//! How watching ended: a number that scripts can rely on.
+
+use wire::task::shown::{Standing, Task};
+
+use crate::exit::Exit;
+
+/// Told in `lamp run --help`, and in the reference.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes: 0 it is done, its pull request is open, or (with `--plan-only`) its plan is ready; 1 it failed, or something went \
+wrong; 2 wrong usage; 3 it waits for a person: an answer or an approval; 4 it is paused; 5 it was cancelled; 130 you left with \
+Ctrl-C, and it goes on.";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Done, or a pull request is open, or the plan that was wanted is there.
+    Well,
+    Failed,
+    WaitsForPerson,
+    Paused,
+    Cancelled,
+    /// Somebody stopped watching while it worked.
+    Left,
+}
+
+impl Ending {
+    /// Where it stands, if it stands still.
+    pub(crate) fn of(task: &Task) -> Option<Self> {
+        match task.standing {
+            Standing::Queued | Standing::Works => None,
+            Standing::Over => Some(match task.state.as_str() {
+                "done" => Self::Well,
+                "cancelled" => Self::Cancelled,
+                _failed => Self::Failed,
+            }),
+            Standing::WaitsForPerson => Some(match task.state.as_str() {
+                "paused" => Self::Paused,
+                _another if task.plan_waiting.is_some() || task.question.is_some() => {
+                    Self::WaitsForPerson
+                }
+                "pull request open" => Self::Well,
+                _another => Self::WaitsForPerson,
+            }),
+        }
+    }
+
+    pub(crate) const fn exit(self) -> Exit {
+        match self {
+            Self::Well => Exit::Done,
+            Self::Failed => Exit::Failed,
+            Self::WaitsForPerson => Exit::Command(3),
+            Self::Paused => Exit::Command(4),
+            Self::Cancelled => Exit::Command(5),
+            Self::Left => Exit::Command(130),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::samples;
+
+    #[test]
+    fn every_way_to_stand_still_has_its_number() {
+        let with = |state: &str, standing| Task {
+            state: state.to_owned(),
+            standing,
+            ..samples::pull_request_open()
+        };
+        let table = [
+            (samples::waiting_for_approval(), Some(Ending::WaitsForPerson)),
+            (samples::waiting_for_answer(), Some(Ending::WaitsForPerson)),
+            (samples::pull_request_open(), Some(Ending::Well)),
+            (with("paused", Standing::WaitsForPerson), Some(Ending::Paused)),
+            (with("done", Standing::Over), Some(Ending::Well)),
+            (with("failed", Standing::Over), Some(Ending::Failed)),
+            (with("cancelled", Standing::Over), Some(Ending::Cancelled)),
+            (with("implementing", Standing::Works), None),
+            (with("queued", Standing::Queued), None),
+        ];
+        for (task, ending) in table {
+            assert_eq!(Ending::of(&task), ending, "{}", task.state);
+        }
+        let endings = [
+            Ending::Well,
+            Ending::Failed,
+            Ending::WaitsForPerson,
+            Ending::Paused,
+            Ending::Cancelled,
+            Ending::Left,
+        ];
+        for (ending, code) in endings.into_iter().zip([0, 1, 3, 4, 5, 130]) {
+            assert_eq!(
+                std::process::ExitCode::from(ending.exit()),
+                std::process::ExitCode::from(code)
+            );
+        }
+    }
+}

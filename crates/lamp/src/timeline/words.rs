@@ -1,0 +1,157 @@
+//! Words of others, made fit for a page: harmless, short enough, in their place.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use wire::{task::shown::Person, time::Time};
+
+use super::put::{put, put_line};
+use crate::{session::clean::Cleaner, terminal::Stream};
+
+/// Several lines without anything that a terminal would obey. A carriage return would let a line hide what is before it.
+pub(crate) fn clean(text: &str) -> String {
+    let cleaned = Cleaner::of(Stream::Terminal).clean(text.as_bytes()).into_owned();
+    let text = String::from_utf8(cleaned).unwrap_or_default();
+    text.replace("\r\n", "\n").replace('\r', "\u{240d}").replace('\t', "    ")
+}
+
+/// One line of at most so many characters.
+pub(crate) fn line(text: &str, most: usize) -> String {
+    let cleaned = clean(text.trim());
+    let words = cleaned.split_whitespace().collect::<Vec<_>>().join(" ");
+    cut(&words, most)
+}
+
+/// One line that hides nothing: what would be run has its line's ends and spaces in it, to be seen.
+pub(crate) fn exact(text: &str) -> String {
+    clean(text).replace('\n', "⏎")
+}
+
+/// Not longer than that, and visibly so.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut shown: String = text.chars().take(most.saturating_sub(1)).collect();
+    shown.push('…');
+    shown
+}
+
+/// Lines with room before them; at most so many, and the last says how many more there are.
+pub(crate) fn block(text: &str, indent: usize, most: usize) -> String {
+    let cleaned = clean(text.trim_end());
+    let room = " ".repeat(indent);
+    let lines: Vec<&str> = cleaned.lines().collect();
+    let mut block = String::new();
+    for line in lines.iter().take(most) {
+        let line = format!("{room}{line}");
+        block.push_str(line.trim_end());
+        block.push('\n');
+    }
+    if let Some(more) = lines.len().checked_sub(most).filter(|more| *more > 0) {
+        put_line!(block, "{room}[{more} more lines]");
+    }
+    block
+}
+
+/// The beginning of a hash, as people compare it.
+pub(crate) fn short(hash: &str) -> String {
+    line(hash, 64).chars().take(12).collect()
+}
+
+pub(crate) fn person(person: &Person) -> String {
+    line(person.name.as_deref().unwrap_or(&person.id), 60)
+}
+
+/// A time as people say it: `3s`, `2m 10s`, `1h 5m`.
+pub(crate) fn took(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, 0) => format!("{minutes}m"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, 0, _) if hours < 48 => format!("{hours}h"),
+        (hours, minutes, _) if hours < 48 => format!("{hours}h {minutes}m"),
+        (hours, _, _) => format!("{}d", hours / 24),
+    }
+}
+
+/// From one point in time to another; nothing where a clock went back.
+pub(crate) fn between(from: Time, to: Time) -> Duration {
+    let millis = to.as_millis().saturating_sub(from.as_millis());
+    Duration::from_millis(u64::try_from(millis).unwrap_or_default())
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// One JSON document on one line. What a terminal would obey is escaped, which JSON has a spelling for.
+pub(crate) fn json_line(value: &impl Serialize) -> anyhow::Result<String> {
+    Ok(escaped(&serde_json::to_string(value)?))
+}
+
+/// The same over several lines.
+pub(crate) fn json_page(value: &impl Serialize) -> anyhow::Result<String> {
+    Ok(escaped(&serde_json::to_string_pretty(value)?))
+}
+
+/// Such letters stand only inside of strings: outside of them JSON has none.
+fn escaped(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                put!(escaped, "\\u{:04x}", u32::from(letter));
+            }
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_others_cannot_speak_to_the_terminal() {
+        let evil = "\u{1b}]0;title\u{7}ok\rhidden\n\u{202e}txt\u{9b}31m";
+        for shown in [clean(evil), line(evil, 80), exact(evil), block(evil, 2, 9), short(evil)] {
+            let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+            assert!(!shown.contains(obeyed), "{shown:?}");
+        }
+        let json = json_line(&evil).unwrap();
+        assert!(!json.contains(|c: char| c.is_control() || c == '\u{202e}'), "{json:?}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), evil);
+    }
+
+    #[test]
+    fn long_words_are_cut_where_it_is_seen() {
+        assert_eq!(line("one  two\nthree", 80), "one two three");
+        assert_eq!(exact("ls  a\nrm b"), "ls  a⏎rm b");
+        assert_eq!(line("abcdef", 4), "abc…");
+        assert_eq!(block("a\n\nb\nc\n", 2, 3), "  a\n\n  b\n  [1 more lines]\n");
+    }
+
+    #[test]
+    fn times_read_as_people_say_them() {
+        let seconds = [0, 59, 60, 61, 3600, 3660, 200_000];
+        let told = seconds.map(|it| took(Duration::from_secs(it)));
+        assert_eq!(told, ["0s", "59s", "1m", "1m 1s", "1h", "1h 1m", "2d"]);
+        let (early, late) = (Time::from_millis(1_000), Time::from_millis(3_500));
+        assert_eq!(took(between(early, late)), "2s");
+        assert_eq!(took(between(late, early)), "0s");
+    }
+
+    #[test]
+    fn words_go_to_a_shell_as_they_are() {
+        assert_eq!(quoted("t_01"), "t_01");
+        assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
+    }
+}

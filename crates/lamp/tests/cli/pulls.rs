@@ -1,0 +1,93 @@
+//! What a person does with what a task made: `lamp pr`, and where to look, what it cost, whether it holds.
+
+use crate::stage::{Stage, filters};
+
+/// Greets as well, when somebody on the pull request says so.
+const GREETS: &str = r#"make the sum right
+#implement
+if grep -q 'say hel''lo' "$TOLD"; then echo hello > HELLO; fi
+"#;
+
+#[test]
+fn a_pull_request_is_listed_shown_commented_on_and_closed_from_the_command_line() {
+    let Some(stage) = Stage::build() else { return };
+    let _filters = filters();
+    insta::assert_snapshot!(stage.story(&[&["pr", "list"], &["pr", "diff", "1"]]));
+    let task = stage.planned(GREETS);
+    let early = stage.lamp(&["pr", "diff", &task]);
+    assert!(
+        early.err().contains("has no pull request: it is awaiting approval"),
+        "{}",
+        early.story()
+    );
+    stage.approve(&task);
+    let first = stage.wait(&task, "pull request open")["commit"].clone();
+    insta::assert_snapshot!(stage.story(&[
+        &["pr", "list", "--repo", "calc"],
+        &["pr", "diff", "1"],
+        &["pr", "comment", "1"],
+        &["pr", "comment", "1", "say hello", "--path", "calc.py"],
+        &["pr", "comment", "1", "say hello", "--path", "calc.py", "--line", "2"],
+    ]));
+
+    // The comment wakes the task, which goes on with the same branch.
+    stage.until("it has gone on", || {
+        let task = stage.json(&["get", &task]);
+        assert_ne!(task["state"], "paused", "{task:#}");
+        (task["state"] == "pull request open" && task["commit"] != first).then_some(())
+    });
+    let pull = stage.json(&["pr", "get", &task]);
+    assert_eq!((&pull["number"], &pull["comments"][0]["line"]), (&1.into(), &2.into()), "{pull:#}");
+    let listed = stage.json(&["pr", "list"]);
+    assert_eq!(listed["pulls"].as_array().unwrap().len(), 1);
+    let patch = stage.json(&["pr", "diff", "1"]);
+    assert!(patch.to_string().contains("+hello"), "{patch:#}");
+
+    insta::assert_snapshot!(stage.story(&[&["pr", "close", "1"], &["pr", "close", "1"]]));
+    stage.wait(&task, "done");
+    assert_eq!(stage.json(&["get", &task])["done_because"], "pull_request_closed");
+    insta::assert_snapshot!(stage.story(&[
+        &["pr", "comment", "1", "a pity"],
+        &["pr", "merge", "1"],
+        &["pr", "list"],
+    ]));
+}
+
+#[test]
+fn where_the_work_is_what_it_cost_and_whether_it_holds_is_told() {
+    let Some(stage) = Stage::build() else { return };
+    let _filters = filters();
+    insta::assert_snapshot!(stage.story(&[&["list"], &["usage"]]));
+    let task = stage.planned("make the sum right");
+    insta::assert_snapshot!(stage.story(&[
+        &["open", &task],
+        &["checks", &task],
+        &["verify", &task]
+    ]));
+    stage.approve(&task);
+    stage.wait(&task, "pull request open");
+    insta::assert_snapshot!(stage.story(&[
+        &["list", "--repo", "calc"],
+        &["list", "--repo", "other"],
+        &["open", &task],
+        &["usage", "--repo", "calc"],
+        &["verify", &task],
+    ]));
+    let places = stage.json(&["open", &task]);
+    assert_eq!(places["pull_request"], 1);
+    assert_eq!(stage.json(&["get", &task])["commit"], places["commit"]);
+    let spent = stage.json(&["usage", &task]);
+    let phases: Vec<&str> = spent["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["phase"].as_str().unwrap())
+        .collect();
+    let all = ["prepare", "research", "plan", "implement", "verify", "review", "deliver"];
+    assert_eq!(phases, all);
+    assert!(spent["total"]["cpu_millis"].as_u64() > Some(0), "{spent:#}");
+    assert_eq!(stage.json(&["usage"])["tasks"], 1);
+    let verified = stage.json(&["verify", &task]);
+    assert_eq!(verified["holds"], true);
+    assert_eq!(verified["commit"], places["commit"]);
+}

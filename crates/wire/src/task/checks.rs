@@ -1,0 +1,145 @@
+//! What the platform's own checks found, on the base and on the change.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::time::Time;
+
+/// The newest verdict of a task's checks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Checks {
+    /// The commit that was checked.
+    pub commit: String,
+    /// What it was compared with.
+    pub base: String,
+    pub at: Time,
+    pub conclusion: Conclusion,
+    pub checks: Vec<CheckVerdict>,
+    /// Tests that were deleted, skipped or made weaker.
+    pub weakened: Vec<WeakenedTest>,
+    /// How many more were, beside those that are named.
+    #[serde(default)]
+    pub weakened_left_off: u64,
+    /// Of the lines that were changed, where a report told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<ChangedCoverage>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    Passes,
+    Fails,
+    /// Nothing failed, because nothing that could have failed was run.
+    Unproven,
+}
+
+/// One check: what it is, and what it says about the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckVerdict {
+    pub name: String,
+    /// `build`, `lint` or `test`.
+    #[schema(example = "test")]
+    pub kind: String,
+    pub command: String,
+    /// Where it runs, inside the repository.
+    pub directory: String,
+    /// The file that names it.
+    pub file: String,
+    pub outcome: CheckOutcome,
+    /// The outcome as a sentence.
+    pub sentence: String,
+    /// Whether it keeps the change from being delivered.
+    pub blocks: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<CheckSide>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<CheckSide>,
+    /// Tests of which there is something to tell.
+    pub tests: Vec<TestOfNote>,
+    pub findings: Vec<CheckFinding>,
+    /// The end of what it printed with the change.
+    pub log: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckOutcome {
+    Passed,
+    /// Failed on the base, passes now.
+    Fixed,
+    /// Failed once, but not each time.
+    Flaky,
+    /// Fails on both, and no worse than before.
+    KnownFailure,
+    Regressed,
+    /// It could not be run.
+    NotRun,
+    /// It fails, and what it did on the base is not known.
+    Unjudged,
+}
+
+/// How it went on one commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckSide {
+    /// `passed`, `failed with 1`, `took too long`.
+    pub ended: String,
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub errors: u64,
+    pub millis: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TestOfNote {
+    pub name: String,
+    /// In words: `regression`, `fixed`, `new, failing`, `flaky`.
+    pub change: String,
+}
+
+/// Something that a tool said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckFinding {
+    pub tool: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WeakenedTest {
+    pub class: WeakenedClass,
+    /// In words.
+    pub kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    pub what: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WeakenedClass {
+    Deleted,
+    Skipped,
+    Weakened,
+}
+
+/// The changed lines that tests run, and those that they could run and do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ChangedCoverage {
+    pub covered: u64,
+    pub missed: u64,
+}
