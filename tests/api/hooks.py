@@ -56,8 +56,13 @@ def map_body(context, body):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """A tenth of the right wishes for a task name what is there: the agent and the repository of this server."""
+    """A tenth of the right wishes for a task name what is there: the agent and the repository of this server.
+
+    Nobody packs a whole computer: all of the host's programs are gigabytes, and what the kernel makes up in `/proc` ends for nobody.
+    """
     global wishes
+    if name(case) == "files_tar_out" and (case.query or {}).get("path") == "/":
+        case.query["path"] = "/etc"
     if name(case) != "tasks_begin" or not case.meta.generation.mode.is_positive:
         return
     with lock:

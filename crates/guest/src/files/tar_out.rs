@@ -7,18 +7,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustix::{
+    fs::{Access, access},
+    io::Errno,
+};
 use tar::{Builder, EntryType, Header, HeaderMode};
 
 use super::{Doing, Failure, output};
 
 /// Names are relative to the directory; a single file has its own name. Sockets, pipes and devices are left out.
+///
+/// All of it is looked at before the archive is begun. What may not be read is then a refusal that names it, where half an archive would
+/// look like one that broke off on the way.
 pub(super) fn tar_out(path: &str) -> Result<(), Failure> {
     let path = Path::new(path);
-    // Before the archive is begun: one that is let go writes its end, and what is missing would look like an archive that broke off.
     let metadata = fs::metadata(path).doing(|| path.display().to_string())?;
+    if metadata.is_dir() {
+        all_below(path, |path, _name, metadata| readable(path, metadata))?;
+    } else {
+        readable(path, &metadata)?;
+    }
     let mut archive = Builder::new(BufWriter::with_capacity(64 * 1024, output()?));
     if metadata.is_dir() {
-        all_below(&mut archive, path)?;
+        all_below(path, |path, name, metadata| add(&mut archive, path, name, metadata))?;
     } else {
         let name = path.file_name().map_or_else(|| path.to_owned(), PathBuf::from);
         add(&mut archive, path, &name, &metadata)?;
@@ -27,7 +38,11 @@ pub(super) fn tar_out(path: &str) -> Result<(), Failure> {
     output.flush().doing(|| "the archive's end".to_owned())
 }
 
-fn all_below(archive: &mut Builder<impl Write>, root: &Path) -> Result<(), Failure> {
+/// Visits all that is below a directory, with its name from there.
+fn all_below(
+    root: &Path,
+    mut visit: impl FnMut(&Path, &Path, &Metadata) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut open = vec![PathBuf::new()];
     while let Some(directory) = open.pop() {
         let place = root.join(&directory);
@@ -40,13 +55,23 @@ fn all_below(archive: &mut Builder<impl Write>, root: &Path) -> Result<(), Failu
                 Err(error) => return Err(Failure::new(entry.path().display().to_string(), &error)),
             };
             let name = directory.join(entry.file_name());
-            add(archive, &entry.path(), &name, &metadata)?;
+            visit(&entry.path(), &name, &metadata)?;
             if metadata.is_dir() {
                 open.push(name);
             }
         }
     }
     Ok(())
+}
+
+fn readable(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
+    if !metadata.is_file() {
+        return Ok(());
+    }
+    match access(path, Access::READ_OK) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error).doing(|| path.display().to_string()),
+    }
 }
 
 fn add(

@@ -194,7 +194,7 @@ pub(crate) fn filters() -> insta::internals::SettingsBindDropGuard {
         (r"\d+ requests, 0 refused", "[count] requests, 0 refused"),
         // How far it is when its page is printed is a matter of luck.
         (
-            r"(?m)^It (waits for a place: .*|is \w+; nothing is needed from you)\.\n(  lamp .*\n?)*",
+            r"(?m)^It (waits for a place(: .*)?|is \w+; nothing is needed from you)\.\n(  lamp .*\n?)*",
             "[it goes on]\n",
         ),
     ] {

@@ -70,6 +70,12 @@ pub(super) async fn an_archive_comes_out_and_goes_in(stage: &Stage<'_, impl Sand
     let script = format!("cd {disk}/to && cat sub/file link && test -x sub/file && test -L link");
     let said = stage.must(id, &script).await?;
     keep("the copy is as the original was", said.exited(0) && said.out == b"deep\ndeep\n")?;
+    let script = format!("echo closed > {disk}/from/sub/closed && chmod 0 {disk}/from/sub/closed");
+    keep("one of them is closed", stage.must(id, &script).await?.exited(0))?;
+    let ask = FileAsk::TarOut { path: format!("{disk}/from"), user: User::Agent };
+    let (told, archive) = succeed("a closed file is an answer", stage.file(id, &ask, &[]).await)?;
+    let named = matches!(&told, Transfer::Failed { path, .. } if path.ends_with("sub/closed"));
+    keep("which names it, and is not half an archive", named && archive.is_empty())?;
     stage.destroy(id).await
 }
 
