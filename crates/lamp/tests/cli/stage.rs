@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::Read as _,
     os::fd::OwnedFd,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
@@ -153,12 +153,16 @@ impl Stage {
 
     /// Each command as it is typed, how it ended and what it said.
     pub(crate) fn story(&self, lines: &[&[&str]]) -> String {
-        let world = self.server.world().path().to_str().unwrap();
         let told = lines.iter().map(|words| {
             let typed: Vec<String> = words.iter().map(|word| typed(word)).collect();
             format!("$ lamp {}\n{}", typed.join(" "), self.lamp(words).story())
         });
-        told.collect::<Vec<_>>().join("\n").replace(world, "[world]")
+        self.without_world(&told.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// What was printed, wherever this stage stands.
+    pub(crate) fn without_world(&self, text: &str) -> String {
+        text.replace(self.server.world().path().to_str().unwrap(), "[world]")
     }
 
     /// A person commits a file to the repository.
@@ -190,7 +194,7 @@ pub(crate) fn filters() -> insta::internals::SettingsBindDropGuard {
         (r"\b[0-9a-f]{40}\b", "[commit]"),
         (r"\b[0-9a-f]{12}\b", "[short]"),
         (r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC|Z)?", "[moment]"),
-        (r" +\d+(\.\d+)? ?m?s\b", " [time]"),
+        (r" +(\d+m )?\d+(\.\d+)? ?m?s\b", " [time]"),
         (r"\d+ requests, 0 refused", "[count] requests, 0 refused"),
         // How far it is when its page is printed is a matter of luck.
         (
@@ -207,6 +211,8 @@ pub(crate) fn filters() -> insta::internals::SettingsBindDropGuard {
 pub(crate) struct Terminal {
     person: File,
     name: String,
+    /// What came behind the words that were waited for last.
+    unread: Vec<u8>,
 }
 
 impl Terminal {
@@ -215,7 +221,17 @@ impl Terminal {
         grantpt(&person).unwrap();
         unlockpt(&person).unwrap();
         let name = ptsname(&person, Vec::new()).unwrap().to_str().unwrap().to_owned();
-        Self { person: File::from(person), name }
+        Self { person: File::from(person), name, unread: Vec::new() }
+    }
+
+    /// Starts `command` as a shell on this terminal would: it is the one that Ctrl-C ends.
+    pub(crate) fn start(&self, command: &Command) -> Child {
+        let mut started = Command::new("setsid");
+        started.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
+        let environment = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        started.envs(environment).current_dir(command.get_current_dir().unwrap());
+        started.env("TERM", "xterm").env("NO_COLOR", "1");
+        started.stdin(self.end()).stdout(self.end()).stderr(self.end()).spawn().unwrap()
     }
 
     /// The end that a program gets.
@@ -229,21 +245,40 @@ impl Terminal {
         std::io::Write::write_all(&mut self.person, text.as_bytes()).unwrap();
     }
 
-    /// Reads until the program has shown this; all that was read.
+    /// Reads until the program has shown this; all that was shown up to its end.
     pub(crate) fn shows(&mut self, words: &str) -> String {
-        let mut seen = Vec::new();
-        let mut chunk = [0; 4096];
         loop {
-            let text = String::from_utf8_lossy(&seen).into_owned();
-            if text.contains(words) {
-                return text;
+            let text = String::from_utf8_lossy(&self.unread).into_owned();
+            if let Some(at) = text.find(words) {
+                let (shown, rest) = text.split_at(at + words.len());
+                self.unread = rest.as_bytes().to_vec();
+                return shown.to_owned();
             }
-            let mut ready = [PollFd::new(&self.person, PollFlags::IN)];
-            let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
-            assert_eq!(poll(&mut ready, Some(&limit)), Ok(1), "no `{words}` in time: {text}");
-            let read = self.person.read(&mut chunk).unwrap_or(0);
-            assert_ne!(read, 0, "the terminal has ended without `{words}`: {text}");
-            seen.extend_from_slice(&chunk[..read]);
+            assert!(self.reads(), "the terminal has ended without `{words}`: {text}");
         }
     }
+
+    /// Reads until the program has let go of the terminal; all that was shown.
+    pub(crate) fn ends(&mut self) -> String {
+        while self.reads() {}
+        String::from_utf8(std::mem::take(&mut self.unread)).unwrap()
+    }
+
+    /// Whether there was more to read.
+    fn reads(&mut self) -> bool {
+        let mut ready = [PollFd::new(&self.person, PollFlags::IN)];
+        let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
+        let text = String::from_utf8_lossy(&self.unread);
+        assert_eq!(poll(&mut ready, Some(&limit)), Ok(1), "no more in time: {text}");
+        let mut chunk = [0; 4096];
+        let read = self.person.read(&mut chunk).unwrap_or(0);
+        self.unread.extend_from_slice(&chunk[..read]);
+        read > 0
+    }
+}
+
+/// What stays on a screen: a line that is drawn again is there once.
+pub(crate) fn screen(shown: &str) -> String {
+    let wiped = |line: &str| line.rsplit("\r\u{1b}[2K").next().unwrap().trim_end().to_owned();
+    shown.split('\n').map(wiped).collect::<Vec<_>>().join("\n")
 }
