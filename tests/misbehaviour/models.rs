@@ -277,7 +277,8 @@ fn money_rules_and_names_that_are_wrong_are_told_as_such() {
         let words = ["builtin", "--model", "claude-sonnet-4-5", "Try."];
         let ran = Ran::of(stage.agent("closed", &words).spawn().unwrap());
         assert_eq!(ran.ending(), "agent_stopped", "{ran}");
-        assert!(ran.log().contains("LAMP_MODEL_URL"), "there is no way out at all: {ran}");
+        // Whichever of its last words was heard first.
+        assert!(ran.to_string().contains("LAMP_MODEL_URL"), "there is no way out at all: {ran}");
 
         // A phase that the policy does not open: there is not even a sandbox.
         let review =

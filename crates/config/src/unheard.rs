@@ -2,7 +2,7 @@
 //!
 //! A key leaves this table with the change that makes it work.
 
-use domain::policy::NewPackages;
+use domain::policy::{BudgetScope, NewPackages};
 
 use crate::{
     agent::{Exposure, Visibility},
@@ -22,7 +22,15 @@ struct Unheard {
     help: &'static str,
 }
 
-const SERVER: [Unheard; 4] = [
+const TEAM_BUDGETS: Unheard = Unheard {
+    path: &["budgets", "[]", "scope"],
+    is_one: |node| node.text() == Some(BudgetScope::Team.as_str()),
+    what: "a server has one person and no teams, so nobody's spending counts against it",
+    help: "write `person`, `repository` or `organisation`",
+};
+
+const SERVER: [Unheard; 5] = [
+    TEAM_BUDGETS,
     Unheard {
         path: &["listen", "http"],
         is_one: |node| {
@@ -91,7 +99,8 @@ const AGENT: [Unheard; 6] = [
     },
 ];
 
-const POLICY: [Unheard; 2] = [
+const POLICY: [Unheard; 3] = [
+    TEAM_BUDGETS,
     Unheard {
         path: &["registries", "new_packages"],
         is_one: |node| node.text() != Some(NewPackages::Allowed.as_str()),
@@ -159,7 +168,11 @@ mod tests {
                  sandbox: { repositories: [{ name: web }, { name: api, branch: next }] }\n\
                  triggers: [{ on: slack.command }]\n",
             ),
-            told("policy.yaml", "version: 1\nregistries: { new_packages: deny }\n"),
+            told(
+                "policy.yaml",
+                "version: 1\nregistries: { new_packages: deny }\n\
+                 budgets: [{ scope: team, period: day, limit: $5 }, { scope: person, period: day, limit: $5 }]\n",
+            ),
         ];
         insta::assert_snapshot!(all.join("\n"), @r"
         lamp.yaml:2:17: `listen.http` is not obeyed yet: `lamp up` serves the loopback only, and refuses to start with this address
@@ -176,6 +189,8 @@ mod tests {
           help: start tasks with `lamp run`, or by the API
         policy.yaml:2:29: `registries.new_packages` is not obeyed yet: new packages are neither refused nor held for approval yet
           help: close the registry for `implement`, and install packages in `setup`
+        policy.yaml:3:20: `budgets[].scope` is not obeyed yet: a server has one person and no teams, so nobody's spending counts against it
+          help: write `person`, `repository` or `organisation`
         ");
     }
 

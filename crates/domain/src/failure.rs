@@ -71,7 +71,7 @@ failure_kinds! {
     DiskFull, "disk_full", Pauses,
         "raise `sandbox.compute.disk`, then `lamp resume`";
     BudgetHit, "budget_hit", Pauses,
-        "raise the budget with `lamp resume --budget`, or cancel the task";
+        "raise the task's own budget with `lamp resume --budget`; another's in `policy.yaml` or `lamp.yaml`, with `lamp policy reload` and `lamp resume`; or cancel the task";
     /// The same failing checks and the same change again.
     NoProgress, "no_progress", Pauses,
         "send a hint with `lamp message`, then `lamp resume`";
@@ -82,7 +82,7 @@ failure_kinds! {
     TimeLimit, "time_limit", Pauses,
         "raise the phase's limit, or the approval's with `lamp amend --time`, or split the task, then `lamp resume`";
     PlanDrift, "plan_drift", Pauses,
-        "amend the approval to allow it, or reject it with a message";
+        "allow it with `lamp amend`, or say what to do instead with `lamp message`; then `lamp resume`, or end it with `lamp cancel`";
     /// The agent's plan could not be read, or could not be shown to a person.
     PlanUnusable, "plan_unusable", Pauses,
         "`lamp retry --from plan`, or say more precisely what you want with `lamp message`";
@@ -93,7 +93,7 @@ failure_kinds! {
     ReviewLoop, "review_loop", Pauses,
         "read the findings with `lamp review`; dismiss those that are none with `--dismiss`, or send a hint with `lamp message`, then `lamp resume`";
     AgentError, "agent_error", Ends,
-        "read the last lines; `lamp retry` tries again, `lamp agent check` tests the agent";
+        "read the last lines; `lamp retry` tries again; `lamp agent check` with a program of `lamp agent list` tests it alone";
     SandboxLost, "sandbox_lost", Ends,
         "`lamp retry` starts a fresh sandbox; `lamp doctor` shows what the host lacks";
     SetupFailed, "setup_failed", Ends,

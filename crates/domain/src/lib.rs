@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod approval;
+pub mod attempts;
 pub mod code;
 pub mod cost;
 pub mod digest;

@@ -17,7 +17,7 @@
 
 mod baselines;
 mod bill;
-mod branches;
+mod delivered;
 mod driver;
 mod engine;
 mod estimate;
@@ -37,10 +37,11 @@ mod watch;
 mod witness;
 
 pub use baselines::Baselines;
-pub use branches::delivered_branch;
+pub use delivered::{TaskChange, delivered_branch, delivered_change, merits};
 pub use engine::Engine;
 pub use hands::Hands;
 pub use redactor::{Cleaner, NoSecrets, Redactor};
 pub use settings::Settings;
+pub use stretches::{ChangeRun, change_runs};
 pub use submit::SubmitError;
 pub use witness::{Moment, Unwatched, Witness};

@@ -6,7 +6,7 @@ use crate::{
     openapi_refined::refine,
     routes::{
         agents, egress, exec, files, images, life, pulls, sandboxes, secrets, server,
-        tasks::{ask, back, begin, look, made, records, stream},
+        tasks::{ask, back, begin, look, made, pick, records, stream},
         totals,
     },
 };
@@ -40,7 +40,7 @@ use crate::{
         ask::retry,
         ask::amend,
         ask::budget,
-        ask::pick,
+        pick::pick,
         ask::dismiss,
         back::revert,
         made::diff,
@@ -54,6 +54,7 @@ use crate::{
         pulls::one,
         pulls::diff,
         pulls::comment,
+        pulls::review,
         pulls::check,
         pulls::merge,
         pulls::close,

@@ -1,7 +1,7 @@
 //! Pull requests, as the server offers them. Whatever keeps [`PullRequests`] can be plugged in as it is.
 
 use contracts::forge::{
-    Author, Check, Comment, Diff, Merge, Pull, PullError, PullRequest, PullRequests, Revert,
+    Author, Check, Comment, Diff, Merge, Pull, PullError, PullRequest, PullRequests, Revert, Review,
 };
 use domain::code::{CommitId, PullRequestNumber, RepositoryName};
 use futures::future::BoxFuture;
@@ -37,6 +37,13 @@ pub trait PullDesk: Send + Sync + 'static {
         repository: &'a RepositoryName,
         number: PullRequestNumber,
         check: &'a Check,
+    ) -> BoxFuture<'a, Result<(), PullError>>;
+
+    fn review<'a>(
+        &'a self,
+        repository: &'a RepositoryName,
+        number: PullRequestNumber,
+        review: &'a Review,
     ) -> BoxFuture<'a, Result<(), PullError>>;
 
     fn merge<'a>(
@@ -101,6 +108,15 @@ impl<P: PullRequests> PullDesk for P {
         check: &'a Check,
     ) -> BoxFuture<'a, Result<(), PullError>> {
         Box::pin(PullRequests::check(self, repository, number, check))
+    }
+
+    fn review<'a>(
+        &'a self,
+        repository: &'a RepositoryName,
+        number: PullRequestNumber,
+        review: &'a Review,
+    ) -> BoxFuture<'a, Result<(), PullError>> {
+        Box::pin(PullRequests::review(self, repository, number, review))
     }
 
     fn merge<'a>(

@@ -85,25 +85,31 @@ impl Behind {
         }
     }
 
-    /// The other attempts at the same as `view`, in their order.
-    pub(crate) async fn siblings(&self, view: &TaskView) -> Answer<Vec<TaskView>> {
+    /// All attempts at the same as `view`, and it among them, in their order.
+    pub(crate) async fn attempts(&self, view: &TaskView) -> Answer<Vec<TaskView>> {
         let store = self.store()?;
         let base = view.parent.unwrap_or(view.task);
-        let mut siblings = Vec::new();
+        let mut attempts = Vec::new();
         if !task_ids::is_attempt(base, view.task) {
-            return Ok(siblings);
+            return Ok(vec![view.clone()]);
         }
         for number in 0..wire::task::new::PARALLEL {
             let task = task_ids::attempt(base, number);
             let found = store.task(task).await?;
             let belongs = |it: &TaskView| it.task == base || it.parent == Some(base);
             match found.filter(belongs) {
-                Some(sibling) if sibling.task == view.task => {}
-                Some(sibling) => siblings.push(sibling),
+                Some(attempt) => attempts.push(attempt),
                 None => break,
             }
         }
-        Ok(siblings)
+        Ok(attempts)
+    }
+
+    /// The other attempts at the same as `view`, in their order.
+    pub(crate) async fn siblings(&self, view: &TaskView) -> Answer<Vec<TaskView>> {
+        let mut attempts = self.attempts(view).await?;
+        attempts.retain(|attempt| attempt.task != view.task);
+        Ok(attempts)
     }
 
     pub(crate) fn person(&self, id: PersonId) -> shown::Person {

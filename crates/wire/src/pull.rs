@@ -134,6 +134,24 @@ pub struct NewComment {
     pub line: Option<u32>,
 }
 
+/// What somebody thinks of a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewReview {
+    /// Chosen by the caller, so that writing it twice writes it once; made here when it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[A-Za-z0-9._-]{1,100}$")]
+    pub name: Option<String>,
+    /// The commit that was looked at.
+    #[schema(pattern = "^([0-9a-f]{40}|[0-9a-f]{64})$")]
+    pub commit: String,
+    pub opinion: PullOpinion,
+    /// Why. Only an approval goes without words.
+    #[serde(default)]
+    #[schema(max_length = 65_536)]
+    pub text: String,
+}
+
 /// How a check of a commit stands. Known by its name and its commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

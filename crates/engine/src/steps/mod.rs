@@ -13,6 +13,7 @@ mod deliver;
 mod drift;
 mod full;
 mod implement;
+mod linked;
 mod open;
 mod plan;
 mod refused;
@@ -49,7 +50,7 @@ use store::{History, Lease, Recorded, StoreError};
 use crate::{
     Engine, Hands,
     bill::{self, Bill},
-    branches::delivered_branch,
+    delivered::{change, delivered_branch, delivered_change},
     transcript::Unfinished,
 };
 
@@ -204,13 +205,14 @@ impl<'e, H: Hands> Scene<'e, H> {
     pub(crate) fn newest_change(&self) -> Option<(&CommitId, &CommitId, Digest)> {
         let since = self.history.events.iter().rev();
         let under_this_plan = |it: &&Recorded| !matches!(it.event, Event::Approved { .. });
-        since.take_while(under_this_plan).find_map(change).or_else(|| self.delivered_change())
+        let newest = since.take_while(under_this_plan).find_map(change);
+        let newest = newest.or_else(|| delivered_change(&self.history));
+        newest.map(|it| (it.base, it.commit, it.difference))
     }
 
     /// The change that is in the pull request.
     pub(crate) fn delivered_change(&self) -> Option<(&CommitId, &CommitId, Digest)> {
-        let is_inside = |it: &&Recorded| !matches!(it.event, Event::PullRequestOpened { .. });
-        self.history.events.iter().rev().skip_while(is_inside).find_map(change)
+        delivered_change(&self.history).map(|it| (it.base, it.commit, it.difference))
     }
 
     /// The plan that was approved last.
@@ -313,12 +315,6 @@ impl<'e, H: Hands> Scene<'e, H> {
             SandboxError::NameTaken { .. } => self.failed(FailureKind::Internal, reason),
         }
     }
-}
-
-/// What one event says of a change.
-fn change(recorded: &Recorded) -> Option<(&CommitId, &CommitId, Digest)> {
-    let Event::Implemented { base, commit, difference, .. } = &recorded.event else { return None };
-    Some((base, commit, *difference))
 }
 
 /// The same number for the same key, and another for every other key.

@@ -9,7 +9,7 @@ use domain::{
 use store::{Filter, History, Page, StoreError};
 
 use super::{Scene, base_checks::BaseChecks};
-use crate::{Hands, branches::delivered_branch};
+use crate::{Hands, delivered::delivered_branch};
 
 /// Tasks that are looked at, the newest first.
 const LOOKED_AT: u32 = 50;

@@ -102,6 +102,27 @@ async fn an_agent_is_told_how_the_checks_stand_and_who_else_is_at_work() {
 }
 
 #[tokio::test]
+async fn an_agent_is_told_what_was_said_on_the_pull_requests_that_its_request_names() {
+    let stage = Stage::new().await;
+    let waits = |it: &Task| matches!(it.stage, TaskStage::AwaitingApproval { .. });
+    let first = stage.submit("fix the login").await;
+    let running = stage.run();
+    stage.wait_until(first, waits).await;
+    stage.approve(first).await;
+    stage.wait_until(first, |it| matches!(it.stage, TaskStage::PullRequestOpen { .. })).await;
+    let number = stage.store().task(first).await.unwrap().unwrap().pull_request.unwrap();
+
+    let second = stage.submit(&format!("as in #{number}, and not as in #77: fix the logout")).await;
+    stage.wait_until(second, waits).await;
+    running.stop().await;
+    let quoted = stage.ledger.read("quoted", &format!("{second} Research")).unwrap();
+    assert!(quoted.starts_with(&format!("pull request #{number} (")), "{quoted}");
+    assert!(quoted.contains("fix the login"), "{quoted}");
+    assert!(!quoted.contains("77"), "{quoted}");
+    assert_eq!(stage.ledger.read("quoted", &format!("{first} Research")).unwrap(), "");
+}
+
+#[tokio::test]
 async fn coverage_of_the_changed_lines_is_in_the_record_and_in_the_pull_request() {
     let stage = Stage::new().await;
     let report = "TN:\nSF:src/login.rs\nDA:1,3\nDA:7,0\nend_of_record\n";

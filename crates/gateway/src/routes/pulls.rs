@@ -1,11 +1,11 @@
-//! Pull requests: looked at, commented, checked, merged, closed.
+//! Pull requests: looked at, commented, reviewed, checked, merged, closed.
 #![expect(unused_qualifications, reason = "written by the macro of paths")]
 
 use axum::{
     Json,
     extract::{Path, State},
 };
-use contracts::forge::{Author, Check, CheckState, Comment, Merge, Outcome};
+use contracts::forge::{Author, Check, CheckState, Comment, Merge, Opinion, Outcome, Review};
 use domain::{
     code::{CommitId, PullRequestNumber, RepositoryName},
     people::{Action, Relation},
@@ -15,7 +15,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use wire::{
     error::{Code, Problem},
-    pull::{MergePull, Merged, NewCheck, NewComment, Pull, PullCheckState, PullQuery, Pulls},
+    pull::{
+        MergePull, Merged, NewCheck, NewComment, NewReview, Pull, PullCheckState, PullOpinion,
+        PullQuery, Pulls,
+    },
     task::shown::Patch,
 };
 
@@ -101,10 +104,7 @@ pub(crate) async fn comment(
     if wish.text.trim().is_empty() {
         return Err(bad("the text is empty"));
     }
-    if wish.text.len() > TEXT {
-        let message = format!("the text has {} bytes, and {TEXT} are allowed", wish.text.len());
-        return Err(Problem::new(Code::TooLarge, message).into());
-    }
+    not_too_long(&wish.text)?;
     let place = match (wish.path, wish.line) {
         (Some(path), Some(line)) if line > 0 => Some((path, line)),
         (None, None) => None,
@@ -113,18 +113,48 @@ pub(crate) async fn comment(
         }
     };
     let id = behind.new_task();
-    let name = match wish.name {
-        Some(name) => plain(name)?,
-        None => id.to_string(),
-    };
     let comment = Comment {
-        name,
+        name: wish.name.map_or_else(|| Ok(id.to_string()), plain)?,
         author: Author::Person(behind.door.owner.clone()),
         at: now(id),
         text: wish.text,
         place,
     };
     behind.door.pulls.comment(&repository, number(&at), &comment).await?;
+    shown(&behind, &repository, number(&at)).await
+}
+
+/// Reviews a pull request: an approval makes a draft one that is ready
+#[utoipa::path(
+    post, path = "/v1/pulls/{number}/reviews", tag = "pulls", params(PullPath, PullQuery), request_body = NewReview,
+    responses((status = 200, description = "The pull request, with the review", body = Pull))
+)]
+pub(crate) async fn review(
+    State(behind): State<Behind>,
+    Path(at): Path<PullPath>,
+    Words(query): Words<PullQuery>,
+    Asked(wish): Asked<NewReview, LONGEST>,
+) -> Answer<Json<Pull>> {
+    let repository = repository(&query.repository)?;
+    not_too_long(&wish.text)?;
+    let opinion = match wish.opinion {
+        PullOpinion::Approves => Opinion::Approves,
+        PullOpinion::WantsChanges => Opinion::WantsChanges,
+        PullOpinion::Remarks => Opinion::Remarks,
+    };
+    if opinion != Opinion::Approves && wish.text.trim().is_empty() {
+        return Err(bad("only an approval goes without words: say what is to be changed"));
+    }
+    let id = behind.new_task();
+    let review = Review {
+        name: wish.name.map_or_else(|| Ok(id.to_string()), plain)?,
+        author: Author::Person(behind.door.owner.clone()),
+        at: now(id),
+        commit: commit(&wish.commit)?,
+        opinion,
+        text: wish.text,
+    };
+    behind.door.pulls.review(&repository, number(&at), &review).await?;
     shown(&behind, &repository, number(&at)).await
 }
 
@@ -226,10 +256,18 @@ pub(super) fn now(id: domain::id::TaskId) -> Timestamp {
     Timestamp::from_millis(i64::try_from(id.as_u128() >> 80).unwrap_or(i64::MAX))
 }
 
+fn not_too_long(text: &str) -> Answer<()> {
+    if text.len() <= TEXT {
+        return Ok(());
+    }
+    let message = format!("the text has {} bytes, and {TEXT} are allowed", text.len());
+    Err(Problem::new(Code::TooLarge, message).into())
+}
+
 fn plain(name: String) -> Answer<String> {
     let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if letters && (1..=100).contains(&name.len()) {
         return Ok(name);
     }
-    Err(bad("a comment's name has 1 to 100 letters, digits, `.`, `_` or `-`"))
+    Err(bad("a name has 1 to 100 letters, digits, `.`, `_` or `-`"))
 }

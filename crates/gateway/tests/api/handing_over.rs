@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use wire::{
     error::Code,
     task::{
+        ask::PickedBy,
         new::{NewTask, Variant},
         shown::{Standing, TaskQuery},
     },
@@ -79,16 +80,20 @@ async fn attempts_side_by_side_know_each_other_and_one_is_picked() {
         let other = NewTask { parallel, ..wish("fix it") };
         assert_eq!(code(client.begin_task(&other, "three").await), Code::KeyReused);
     }
-    let picked = client.pick(&ids[1]).await.unwrap();
+    let picked = client.pick(&ids[1], PickedBy::Person).await.unwrap();
     assert_eq!(picked.cancelled, [ids[0].clone(), ids[2].clone()]);
-    let again = client.pick(&ids[1]).await.unwrap();
+    let again = client.pick(&ids[1], PickedBy::Person).await.unwrap();
     assert_eq!((again.cancelled.len(), again.over.len()), (0, 2));
     assert_eq!(client.task(&ids[0]).await.unwrap().standing, Standing::Over);
     assert_ne!(client.task(&ids[1]).await.unwrap().standing, Standing::Over);
-    assert_eq!(code(client.pick(&ids[0]).await), Code::NotNow, "it was cancelled");
+    assert_eq!(
+        code(client.pick(&ids[0], PickedBy::Person).await),
+        Code::NotNow,
+        "it was cancelled"
+    );
     let alone = stage.begin("alone").await;
     assert!(alone.siblings.is_empty());
-    assert_eq!(code(client.pick(&alone.id).await), Code::NotNow);
+    assert_eq!(code(client.pick(&alone.id, PickedBy::Person).await), Code::NotNow);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use wire::{
     error::Code,
     pull::{MergePull, PullState},
     task::{
-        ask::{Approve, RevertTask},
+        ask::{Approve, PickedBy, RevertTask},
         new::NewTask,
     },
 };
@@ -63,7 +63,7 @@ async fn whoever_is_not_picked_has_its_pull_request_closed() {
     for id in &ids {
         numbers.push(delivered(&stage, id).await.0);
     }
-    let picked = client.pick(&ids[1]).await.unwrap();
+    let picked = client.pick(&ids[1], PickedBy::Person).await.unwrap();
     assert_eq!(picked.cancelled, ids[..1]);
     stage.settled(&ids[0]).await;
     let loser = client.pull("acme/web", numbers[0]).await.unwrap();
@@ -71,4 +71,29 @@ async fn whoever_is_not_picked_has_its_pull_request_closed() {
     assert!(loser.comments[0].text.contains("cancelled task"), "{:?}", loser.comments);
     let winner = client.pull("acme/web", numbers[1]).await.unwrap();
     assert_eq!(winner.state, PullState::Draft {});
+}
+
+#[tokio::test]
+async fn the_checks_pick_one_when_no_attempt_is_at_work_any_more() {
+    let stage = TaskStage::new().await;
+    stage.run();
+    let client = stage.client();
+    let three = NewTask { parallel: Some(3), ..wish("fix it") };
+    let ids: Vec<String> =
+        client.begin_task(&three, "three").await.unwrap().into_iter().map(|task| task.id).collect();
+    let pick = async || client.pick(&ids[0], PickedBy::Checks).await;
+    stage.wait(&ids[2], "awaiting approval").await;
+    delivered(&stage, &ids[0]).await;
+    assert_eq!(code(pick().await), Code::NotNow);
+    let early = pick().await.unwrap_err();
+    assert!(early.to_string().contains(&format!("{} is awaiting approval", ids[2])), "{early}");
+
+    delivered(&stage, &ids[1]).await;
+    client.cancel_task(&ids[2]).await.unwrap();
+    let picked = pick().await.unwrap();
+    assert_eq!((&picked.task.id, picked.cancelled), (&ids[0], vec![ids[1].clone()]));
+    assert_eq!(picked.over, [ids[2].clone()]);
+    assert!(picked.why.is_some_and(|why| why.contains("begun first")));
+    let alone = stage.begin("alone").await;
+    assert_eq!(code(client.pick(&alone.id, PickedBy::Checks).await), Code::NotNow);
 }

@@ -6,7 +6,7 @@ use wire::{
     error::Code,
     pull::MergePull,
     task::{
-        ask::{Amend, AnswerQuestion, Approve, RaiseBudget, Reject, Retry, SendMessage},
+        ask::{Amend, AnswerQuestion, Approve, PickedBy, RaiseBudget, Reject, Retry, SendMessage},
         checks::Conclusion,
         event::TaskEvent,
         plan::Decision,
@@ -329,7 +329,7 @@ async fn a_task_that_is_not_there_is_not_found_anywhere() {
         assert_eq!(code(client.task_plan(task).await), expected, "{task}");
         assert_eq!(code(client.cancel_task(task).await), expected, "{task}");
         assert_eq!(code(client.task_checks(task).await), expected, "{task}");
-        assert_eq!(code(client.pick(task).await), expected, "{task}");
+        assert_eq!(code(client.pick(task, PickedBy::Person).await), expected, "{task}");
         let watched = client.watch_task(task, Cursor::default()).next().await;
         assert_eq!(code(watched), expected, "{task}");
     }

@@ -87,3 +87,25 @@ fn several_work_side_by_side_and_one_is_picked() {
     let said = stage.fine(&["run", "make the sum right", "--agent", "mender", "--agent", "actor"]);
     assert!(said.starts_with("2 tasks were handed over, side by side:\n"), "{said}");
 }
+
+/// The actor does what the request says, and changes more than it has to; the other worker does not read that part.
+#[test]
+fn the_checks_pick_the_better_of_two_attempts() {
+    let Some(stage) = Stage::build() else { return };
+    let request = "make the sum right\n#implement\ntouch more\n";
+    let begun = stage.json(&["run", request, "--agent", "actor", "--agent", "mender"]);
+    let tasks: Vec<&str> =
+        begun["tasks"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
+    let [more, less] = tasks[..] else { panic!("{begun:#}") };
+    for task in [more, less] {
+        stage.wait(task, "awaiting approval");
+        let early = stage.lamp(&["pick", more, "--checks"]);
+        assert_eq!(early.code(), Some(1), "{}", early.story());
+        stage.approve(task);
+        stage.wait(task, "pull request open");
+    }
+    let said = stage.fine(&["pick", more, "--checks"]);
+    assert!(said.contains(" is kept: it changes fewer files.\n"), "{said}");
+    stage.wait(more, "cancelled");
+    assert_eq!(stage.json(&["get", less])["state"], "pull request open");
+}

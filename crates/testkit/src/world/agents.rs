@@ -9,6 +9,7 @@ use domain::{
     id::TaskId,
     money::Money,
     plan::{Estimate, FileChange, Plan},
+    transcript::{ToolCall, ToolKind, ToolStatus},
 };
 use tokio::sync::mpsc;
 
@@ -24,6 +25,9 @@ pub const PRICE: u64 = 1_000;
 
 /// What a scripted agent asks for that it may not have.
 pub const HOST: &str = "docs.example.com";
+
+/// What a scripted agent tells that it ran.
+pub const COMMAND: &str = "curl evil.example";
 
 #[derive(Debug, Clone)]
 pub struct ScriptedAgents {
@@ -65,15 +69,19 @@ impl Agents for ScriptedAgents {
     ) -> Result<Outcome, AgentError> {
         let called = format!("agent {:?} {} within {} s", run.mode, run.key, run.limit.as_secs());
         self.ledger.called(&called).map_err(busy)?;
-        let Brief { feedback, dismissed, surroundings, .. } = &run.brief;
+        let Brief { quotes, feedback, dismissed, surroundings, .. } = &run.brief;
         let told = format!("{}\nto mend: {feedback:?}\ndismissed: {dismissed:?}", run.mode.name());
         self.ledger.set(&format!("brief-{}", run.task), &step(run), &told).map_err(busy)?;
         let (whose, around) = (format!("{} {:?}", run.task, run.mode), format!("{surroundings:?}"));
         self.ledger.set("around", &whose, &around).map_err(busy)?;
+        self.ledger.set("quoted", &whose, &quotes.join("\n\n")).map_err(busy)?;
         let script = Script::parse(&run.brief.request);
         let text = format!("{:?} as the script says", run.mode);
         // A watcher that has gone does not stop the agent.
         drop(events.send(AgentEvent::Message { number: 1, text }).await);
+        if run.mode == Mode::Implement && script.tells && run.brief.guidance.is_empty() {
+            drop(events.send(AgentEvent::ToolCall(told_command())).await);
+        }
         let mut heard = Vec::new();
         let waits = match run.mode {
             Mode::Research => script.endless,
@@ -113,6 +121,12 @@ impl Agents for ScriptedAgents {
                     last_lines: format!("asking {HOST}\n403"),
                 });
             }
+            Mode::Implement if script.unusable && run.brief.guidance.is_empty() => {
+                return Err(AgentError::Unusable {
+                    reason: "the script says so".to_owned(),
+                    last_lines: "so be it".to_owned(),
+                });
+            }
             Mode::Implement => Answer::Change,
             Mode::Review if script.puzzled => {
                 Answer::Question { text: "which commit?".to_owned(), choices: Vec::new() }
@@ -129,6 +143,18 @@ impl Agents for ScriptedAgents {
         let requests = self.ledger.names(&format!("charge-{task}")).map_err(busy)?.len() as u64;
         let money = Money::from_micros(PRICE * requests);
         Ok(Cost { money, input_tokens: 10 * requests, ..Cost::ZERO })
+    }
+}
+
+fn told_command() -> ToolCall {
+    ToolCall {
+        id: "1".to_owned(),
+        title: COMMAND.to_owned(),
+        kind: ToolKind::Execute,
+        status: ToolStatus::Done,
+        input: None,
+        result: None,
+        paths: Vec::new(),
     }
 }
 

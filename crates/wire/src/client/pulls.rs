@@ -5,7 +5,7 @@ use hyper::Method;
 
 use super::{Answered, Client, tasks::query_of};
 use crate::{
-    pull::{MergePull, Merged, NewCheck, NewComment, Pull, Pulls},
+    pull::{MergePull, Merged, NewCheck, NewComment, NewReview, Pull, Pulls},
     task::shown::Patch,
 };
 
@@ -41,6 +41,16 @@ impl Client {
         wish: &NewCheck,
     ) -> Answered<Pull> {
         let path = of(repository, number, "/checks");
+        self.send(Method::POST, &path, wish).await?.json().await
+    }
+
+    pub async fn review_pull(
+        &self,
+        repository: &str,
+        number: u64,
+        wish: &NewReview,
+    ) -> Answered<Pull> {
+        let path = of(repository, number, "/reviews");
         self.send(Method::POST, &path, wish).await?.json().await
     }
 

@@ -8,8 +8,8 @@ use super::{Answered, Client, TaskStream, escaped};
 use crate::{
     task::{
         ask::{
-            Amend, AnswerQuestion, Approve, DismissFinding, Picked, RaiseBudget, Reject, Retry,
-            RevertTask, Reverted, SendMessage,
+            Amend, AnswerQuestion, Approve, DismissFinding, PickTask, Picked, PickedBy,
+            RaiseBudget, Reject, Retry, RevertTask, Reverted, SendMessage,
         },
         checks::Checks,
         event::EventPage,
@@ -111,9 +111,9 @@ impl Client {
         self.ask(task, "budget", wish).await
     }
 
-    /// Keeps this one of several attempts, and cancels the others.
-    pub async fn pick(&self, task: &str) -> Answered<Picked> {
-        self.call(Method::POST, &of(task, "/pick"), Bytes::new()).await?.json().await
+    /// Keeps one of several attempts, and cancels the others.
+    pub async fn pick(&self, task: &str, by: PickedBy) -> Answered<Picked> {
+        self.send(Method::POST, &of(task, "/pick"), &PickTask { by }).await?.json().await
     }
 
     /// Opens the pull request that takes a merged change back, or finds the one that does.

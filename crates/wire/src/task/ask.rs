@@ -103,6 +103,26 @@ pub struct DismissFinding {
     pub why: Option<String>,
 }
 
+/// Which of several attempts is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PickTask {
+    #[serde(default)]
+    pub by: PickedBy,
+}
+
+/// Who picks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PickedBy {
+    /// Whoever asks: it is the task that they name.
+    #[default]
+    Person,
+    /// What the platform has seen: of all attempts that came to a pull request, the best by their checks. The task that is named says only
+    /// which attempts are meant.
+    Checks,
+}
+
 /// One of several attempts was picked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Picked {
@@ -111,4 +131,7 @@ pub struct Picked {
     pub cancelled: Vec<String>,
     /// Those that were over already.
     pub over: Vec<String>,
+    /// Why it was this one, where the checks picked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }

@@ -74,7 +74,7 @@ pub(super) async fn an_archive_comes_out_and_goes_in(stage: &Stage<'_, impl Sand
     keep("one of them is closed", stage.must(id, &script).await?.exited(0))?;
     let ask = FileAsk::TarOut { path: format!("{disk}/from"), user: User::Agent };
     let (told, archive) = succeed("a closed file is an answer", stage.file(id, &ask, &[]).await)?;
-    let named = matches!(&told, Transfer::Failed { path, .. } if path.ends_with("sub/closed"));
+    let named = matches!(&told, Transfer::Failed { reason, .. } if reason.contains("sub/closed"));
     keep("which names it, and is not half an archive", named && archive.is_empty())?;
     stage.destroy(id).await
 }

@@ -18,8 +18,7 @@ use wire::{
     error::{Code, Problem},
     task::{
         ask::{
-            Amend, AnswerQuestion, Approve, DismissFinding, Picked, RaiseBudget, Reject, Retry,
-            SendMessage,
+            Amend, AnswerQuestion, Approve, DismissFinding, RaiseBudget, Reject, Retry, SendMessage,
         },
         plan,
         shown::Task,
@@ -31,7 +30,7 @@ use crate::{
     extract::{Asked, Bare, NoWords, Words, bad},
     problem::Answer,
     task_door::Behind,
-    task_problem, task_shapes,
+    task_ids, task_problem, task_shapes,
 };
 
 /// What a body with the longest text may have: each of its bytes may be written as six.
@@ -54,8 +53,10 @@ pub(crate) async fn approve(
     Words(NoWords {}): Words<NoWords>,
     Asked(wish): Asked<Approve, SMALL>,
 ) -> Answer<Json<Task>> {
-    let ask = Ask::Approve { plan: hash(&wish.plan)?, conditions: conditions(wish.conditions)? };
-    done(&behind, &at, ask).await
+    let view = behind.find(&at.task).await?;
+    within(&behind, &view, &wish.conditions).await?;
+    let plan = hash(&view, &wish.plan)?;
+    settled(&behind, &view, Ask::Approve { plan, conditions: conditions(wish.conditions)? }).await
 }
 
 /// Rejects the plan that waits; the comment reaches the agent
@@ -69,7 +70,9 @@ pub(crate) async fn reject(
     Words(NoWords {}): Words<NoWords>,
     Asked(wish): Asked<Reject, LONGEST>,
 ) -> Answer<Json<Task>> {
-    done(&behind, &at, Ask::Reject { plan: hash(&wish.plan)?, comment: wish.comment }).await
+    let view = behind.find(&at.task).await?;
+    let plan = hash(&view, &wish.plan)?;
+    settled(&behind, &view, Ask::Reject { plan, comment: wish.comment }).await
 }
 
 /// Answers the agent's question
@@ -187,7 +190,9 @@ pub(crate) async fn amend(
     Words(NoWords {}): Words<NoWords>,
     Asked(wish): Asked<Amend, SMALL>,
 ) -> Answer<Json<Task>> {
-    done(&behind, &at, Ask::Amend { conditions: conditions(wish.conditions)? }).await
+    let view = behind.find(&at.task).await?;
+    within(&behind, &view, &wish.conditions).await?;
+    settled(&behind, &view, Ask::Amend { conditions: conditions(wish.conditions)? }).await
 }
 
 /// Raises what a task may spend. One that stopped because of it goes on
@@ -217,47 +222,9 @@ pub(crate) async fn dismiss(
 ) -> Answer<Json<Task>> {
     let finding = wish.finding.parse::<FindingId>().map_err(|_| {
         Problem::new(Code::BadRequest, "`finding` is the id of a finding: 64 hexadecimal digits")
-            .with_help("`lamp review TASK` shows what was found, each with its id")
+            .with_help(format!("`lamp review {}` shows what was found, each with its id", at.task))
     })?;
     done(&behind, &at, Ask::Dismiss { finding, why: wish.why }).await
-}
-
-/// Picks one of several attempts, and cancels the others
-#[utoipa::path(
-    post, path = "/v1/tasks/{task}/pick", tag = "tasks", params(TaskPath),
-    responses((status = 200, description = "The task, and what became of the others", body = Picked))
-)]
-pub(crate) async fn pick(
-    State(behind): State<Behind>,
-    Path(at): Path<TaskPath>,
-    Words(NoWords {}): Words<NoWords>,
-    Asked(_): Bare,
-) -> Answer<Json<Picked>> {
-    let view = behind.find(&at.task).await?;
-    let siblings = behind.siblings(&view).await?;
-    let not_now = |message: String| Problem::new(Code::NotNow, message);
-    if siblings.is_empty() {
-        let problem = not_now("there is nothing to pick from: it has no other attempts".to_owned());
-        return Err(problem.into());
-    }
-    if ["cancelled", "failed"].contains(&view.stage.as_str()) {
-        let help = "pick one that is not over";
-        let problem = not_now(format!("a task that is {} cannot be picked", view.stage));
-        return Err(problem.with_help(help).into());
-    }
-    let (mut cancelled, mut over) = (Vec::new(), Vec::new());
-    for sibling in siblings {
-        let person = behind.door.person.clone();
-        match behind.door.tasks.ask(sibling.task, person, Ask::Cancel).await {
-            Ok(_) => cancelled.push(sibling.task.to_string()),
-            Err(SubmitError::Refused(Refusal::NotNow { .. })) => {
-                over.push(sibling.task.to_string());
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let task = look::page_of(&behind, &view).await?;
-    Ok(Json(Picked { task, cancelled, over }))
 }
 
 async fn done(behind: &Behind, at: &TaskPath, ask: Ask) -> Answer<Json<Task>> {
@@ -279,7 +246,10 @@ async fn settled(behind: &Behind, view: &TaskView, ask: Ask) -> Answer<Json<Task
 
 /// A refusal, with what can be done where the task stands.
 async fn explained(behind: &Behind, view: &TaskView, refusal: &Refusal) -> Problem {
-    let problem = task_problem::refused(refusal);
+    let mut problem = task_problem::refused(refusal);
+    if let Refusal::NotNow { stage, command } = refusal {
+        problem.message = not_now(&task_ids::short(view.task), stage, command);
+    }
     match look::page_of(behind, view).await {
         Ok(task) if matches!(problem.code, Code::NotNow | Code::Stale) => {
             let commands: Vec<String> =
@@ -295,17 +265,63 @@ async fn explained(behind: &Behind, view: &TaskView, refusal: &Refusal) -> Probl
     }
 }
 
+/// Which task, how it stands, and what it does not allow there.
+fn not_now(short: &str, stage: &str, command: &str) -> String {
+    let stands = match stage {
+        "pull request open" => "has an open pull request".to_owned(),
+        "failed" => "has failed".to_owned(),
+        "cancelled" => "was cancelled".to_owned(),
+        other => format!("is {other}"),
+    };
+    format!("task {short} {stands}: it cannot {command}")
+}
+
+/// The longest that an approval can allow: longer than any task works.
+const LONGEST_WORK: u64 = 366 * 86_400;
+
+/// A condition narrows. What would allow nothing, or more than the task has anyway, is a mistake, and said before anything is approved.
+async fn within(behind: &Behind, view: &TaskView, told: &plan::Conditions) -> Answer<()> {
+    match told.time_seconds {
+        Some(0) => {
+            return Err(bad("a time of nothing lets nothing be done: write it as `30m` or `2h`"));
+        }
+        Some(seconds) if seconds > LONGEST_WORK => {
+            return Err(bad("no task works longer than a year: write the time as `30m` or `2h`"));
+        }
+        Some(_) | None => {}
+    }
+    match told.budget_micros.map(Money::from_micros) {
+        Some(Money::ZERO) => Err(bad("a budget of nothing lets nothing be done")),
+        Some(wished) => {
+            let history = behind.store()?.history(view.task).await?;
+            let (task, _request) = look::begun(&history, view.task)?;
+            let most = task.budget();
+            if wished <= most {
+                return Ok(());
+            }
+            let short = task_ids::short(view.task);
+            let what = format!("task {short} may spend {most} in all, so an approval cannot allow {wished}");
+            let help = format!("allow less, or nothing in particular; `lamp resume {short} --budget` raises what it may spend");
+            Err(Problem::new(Code::BadRequest, what).with_help(help).into())
+        }
+        None => Ok(()),
+    }
+}
+
 async fn stage(behind: &Behind, view: &TaskView) -> Answer<Stage> {
     let history = behind.store()?.history(view.task).await?;
     let (task, _request) = look::begun(&history, view.task)?;
     Ok(task.stage)
 }
 
-fn hash(text: &str) -> Answer<PlanHash> {
+fn hash(view: &TaskView, text: &str) -> Answer<PlanHash> {
     let parsed = text.parse::<PlanHash>();
     parsed.map_err(|_| {
         Problem::new(Code::BadRequest, "`plan` is the hash of the plan: 64 hexadecimal digits")
-            .with_help("`lamp plan TASK` shows the plan with its hash")
+            .with_help(format!(
+                "`lamp plan {}` shows the plan with its hash",
+                task_ids::short(view.task)
+            ))
             .into()
     })
 }

@@ -5,6 +5,7 @@ pub(crate) mod back;
 pub(crate) mod begin;
 pub(crate) mod look;
 pub(crate) mod made;
+pub(crate) mod pick;
 pub(crate) mod records;
 pub(crate) mod stream;
 
@@ -48,7 +49,7 @@ pub fn tasks_router(door: TaskDoor) -> Router {
         .route("/v1/tasks/{task}/retry", post(ask::retry))
         .route("/v1/tasks/{task}/amend", post(ask::amend))
         .route("/v1/tasks/{task}/budget", post(ask::budget))
-        .route("/v1/tasks/{task}/pick", post(ask::pick))
+        .route("/v1/tasks/{task}/pick", post(pick::pick))
         .route("/v1/tasks/{task}/revert", post(back::revert))
         .route("/v1/tasks/{task}/diff", get(made::diff))
         .route("/v1/tasks/{task}/checks", get(made::checks))
@@ -64,6 +65,7 @@ pub fn tasks_router(door: TaskDoor) -> Router {
         .route("/v1/pulls/{number}", get(pulls::one))
         .route("/v1/pulls/{number}/diff", get(pulls::diff))
         .route("/v1/pulls/{number}/comments", post(pulls::comment))
+        .route("/v1/pulls/{number}/reviews", post(pulls::review))
         .route("/v1/pulls/{number}/checks", post(pulls::check))
         .route("/v1/pulls/{number}/merge", post(pulls::merge))
         .route("/v1/pulls/{number}/close", post(pulls::close))

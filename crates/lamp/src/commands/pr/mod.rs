@@ -6,6 +6,7 @@ mod diff;
 mod get;
 mod list;
 mod merge;
+mod review;
 #[cfg(test)]
 pub(crate) mod samples;
 mod which;
@@ -19,7 +20,7 @@ use crate::{
     remote::ServerFlag, terminal::Colors, timeline::words,
 };
 
-/// Look at, comment on and merge the pull requests that tasks made
+/// Look at, review and merge the pull requests that tasks made
 ///
 /// On plain git the server keeps them itself; a comment wakes the task, which goes on with the same branch.
 #[derive(Debug, clap::Args)]
@@ -37,6 +38,7 @@ enum What {
     Get(get::Get),
     Diff(diff::Diff),
     Comment(comment::Comment),
+    Review(review::Review),
     Merge(merge::Merge),
     Close(close::Close),
 }
@@ -56,6 +58,7 @@ impl Pr {
                 What::Get(get) => get.run(&client, world, out).await,
                 What::Diff(diff) => diff.run(&client, world, out).await,
                 What::Comment(comment) => comment.run(&client, out).await,
+                What::Review(review) => review.run(&client, out).await,
                 What::Merge(merge) => merge.run(&client, out).await,
                 What::Close(close) => close.run(&client, out).await,
             }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use wire::task::ask::Picked;
+use wire::task::ask::{Picked, PickedBy};
 
 use super::{World, named::Named};
 use crate::timeline::put::put_line;
@@ -20,6 +20,10 @@ pub(crate) struct Pick {
     #[command(flatten)]
     named: Named,
 
+    /// Have the checks pick: of all attempts beside TASK that came to a pull request, the one that mends most and weakens least
+    #[arg(long)]
+    checks: bool,
+
     #[command(flatten)]
     format: FormatFlag,
 }
@@ -27,7 +31,8 @@ pub(crate) struct Pick {
 impl Pick {
     pub(super) async fn run(&self, world: World<'_>, out: &mut impl Write) -> anyhow::Result<Exit> {
         let (client, task) = self.named.find(world.environment).await?;
-        let picked = client.pick(&task.id).await.explained()?;
+        let by = if self.checks { PickedBy::Checks } else { PickedBy::Person };
+        let picked = client.pick(&task.id, by).await.explained()?;
         match self.format.format() {
             Format::Json => writeln!(out, "{}", words::json_page(&Versioned::new(&picked))?)?,
             Format::People => write!(out, "{}", told(&picked))?,
@@ -37,7 +42,12 @@ impl Pick {
 }
 
 fn told(picked: &Picked) -> String {
-    let mut text = format!("Task {} is kept.\n", picked.task.short);
+    let mut text = match &picked.why {
+        Some(why) => {
+            format!("Task {} is kept: {}.\n", picked.task.short, words::line(why, 200))
+        }
+        None => format!("Task {} is kept.\n", picked.task.short),
+    };
     for (what, ids) in [("cancelled", &picked.cancelled), ("was over already", &picked.over)] {
         for id in ids {
             put_line!(text, "  {} {what}", words::line(id, 40));
@@ -57,7 +67,11 @@ mod tests {
             task: samples::pull_request_open(),
             cancelled: vec!["t_01jbrt5cy4gzf8z40j6hb7h6nw".to_owned()],
             over: vec!["t_01jbrt5cy4hzf8z40j6hb7h6nw".to_owned()],
+            why: None,
         };
         insta::assert_snapshot!(told(&picked));
+        let by_checks = Picked { why: Some("it mends more of what failed".to_owned()), ..picked };
+        let first = told(&by_checks).lines().next().unwrap_or_default().to_owned();
+        assert!(first.ends_with(" is kept: it mends more of what failed."), "{first}");
     }
 }

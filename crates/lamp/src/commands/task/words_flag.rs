@@ -23,6 +23,14 @@ impl WordsFlag {
     pub(crate) fn read(&self, missing: &str) -> anyhow::Result<String> {
         read(self.file.as_deref(), self.text.as_deref(), missing)
     }
+
+    /// Where words are welcome and not needed: nothing where none are given.
+    pub(crate) fn read_if_any(&self) -> anyhow::Result<Option<String>> {
+        if self.file.is_none() && self.text.is_none() {
+            return Ok(None);
+        }
+        self.read("leave it out, or say something").map(Some)
+    }
 }
 
 /// From a file, from standard input, or as it was typed.
