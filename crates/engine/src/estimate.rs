@@ -1,6 +1,9 @@
 //! What the work behind the gate should take, from what earlier tasks of the same repository and agent took (PL3).
 //!
 //! The middle of what was seen. Where nothing was seen nothing is said: a figure that somebody made up would be believed.
+//!
+//! Times are whole seconds, because that is how a plan is shown. Its hash is of all that it says, and whoever has read it must be able to
+//! make the same hash of what they have read.
 
 use std::time::Duration;
 
@@ -31,7 +34,12 @@ pub(crate) async fn estimate(
             costs.push(cost);
         }
     }
-    Ok(Estimate { time: middle(times), cost: middle(costs) })
+    Ok(Estimate { time: middle(times).map(begun_seconds), cost: middle(costs) })
+}
+
+/// A second that has begun counts: work that took less than one did not take none.
+fn begun_seconds(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
 }
 
 /// What a task worked and spent from its first approval to its first pull request.
@@ -66,5 +74,12 @@ mod tests {
     fn nothing_is_made_up() {
         assert_eq!(middle(Vec::<Money>::new()), None);
         assert_eq!(middle(vec![3, 1, 2]), Some(2));
+    }
+
+    #[test]
+    fn times_are_whole_seconds() {
+        for (millis, seconds) in [(0, 0), (1, 1), (1_000, 1), (1_001, 2)] {
+            assert_eq!(begun_seconds(Duration::from_millis(millis)), Duration::from_secs(seconds));
+        }
     }
 }

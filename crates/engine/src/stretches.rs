@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use domain::task::Task;
+use domain::{
+    approval::Conditions,
+    task::{Stage, Task, Work},
+};
 use store::{History, Recorded};
 
 /// What lies between an event and the one before it.
@@ -20,6 +23,26 @@ impl Stretch<'_> {
     pub(crate) fn is_work(&self) -> bool {
         self.before.as_ref().is_some_and(|task| task.stage.phase().is_some())
     }
+}
+
+/// A run of the agent behind the gate, in which it changes code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeRun {
+    /// The number of the event that asked for it, which is what its words go by.
+    pub seq: u64,
+    /// What it was allowed then. Approvals are amended.
+    pub conditions: Conditions,
+}
+
+/// The runs in which a task's agent was asked for a change, in order, however they ended.
+pub fn change_runs(history: &History) -> Vec<ChangeRun> {
+    let asked = |stretch: Stretch<'_>| {
+        let is_new = stretch.before.is_none_or(|before| before.stage != stretch.after.stage);
+        let Stage::Working(Work::Implement(mandate)) = stretch.after.stage else { return None };
+        let conditions = mandate.approval().conditions.clone();
+        is_new.then_some(ChangeRun { seq: stretch.recorded.seq, conditions })
+    };
+    of(history).into_iter().filter_map(asked).collect()
 }
 
 /// All of them, in order. None of a history that does not begin with a request.

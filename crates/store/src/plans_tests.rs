@@ -86,6 +86,10 @@ fn questions(choose: impl Fn(crate::database::Sql) -> &'static str) -> Vec<Quest
     let values = vec![talker(), number(40_000), number(50)];
     all.push(Question { sql: transcript::AFTER, values, spare: 0 });
     all.push(Question { sql: transcript::LAST, values: vec![talker(), number(50)], spare: 0 });
+    let values = vec![talker(), number(3), number(40_000), number(50)];
+    all.push(Question { sql: transcript::OF_RUN, values, spare: 0 });
+    let values = vec![talker(), number(3), number(50)];
+    all.push(Question { sql: transcript::LAST_OF_RUN, values, spare: 0 });
     all.push(Question { sql: transcript::BRIEFING, values: vec![talker(), number(50)], spare: 0 });
     all
 }

@@ -189,6 +189,25 @@ impl Store {
         transcripts::read_last(&self.database, task, most).await
     }
 
+    /// At most `most` events (1000 at most) of one run of the task, after number `cursor`.
+    pub async fn run_after(
+        &self,
+        (task, run): (TaskId, u64),
+        cursor: u64,
+        most: i64,
+    ) -> Result<Vec<Said>, StoreError> {
+        transcripts::read_run_after(&self.database, (task, run), cursor, most).await
+    }
+
+    /// The newest `most` events (1000 at most) of one run of the task, oldest first.
+    pub async fn run_end(
+        &self,
+        (task, run): (TaskId, u64),
+        most: i64,
+    ) -> Result<Vec<Said>, StoreError> {
+        transcripts::read_last_of_run(&self.database, (task, run), most).await
+    }
+
     /// What the newest attempt at a run of `task` was told.
     pub async fn briefing(&self, task: TaskId) -> Result<Option<Briefing>, StoreError> {
         transcripts::briefing(&self.database, task).await

@@ -22,6 +22,10 @@ pub struct Script {
     pub lingers: bool,
     /// The agent stops during its change, because a host is not allowed, until somebody says something.
     pub blocked: bool,
+    /// The agent tells of a command during its change, until somebody says something.
+    pub tells: bool,
+    /// What the agent answers to its change cannot be read, until somebody says something.
+    pub unusable: bool,
     /// The reviewer asks a question.
     pub puzzled: bool,
     /// The agent's plan has no files.
@@ -45,6 +49,8 @@ impl Script {
                 "endless" => script.endless = true,
                 "lingers" => script.lingers = true,
                 "blocked" => script.blocked = true,
+                "tells" => script.tells = true,
+                "unusable" => script.unusable = true,
                 "puzzled" => script.puzzled = true,
                 "empty-plan" => script.empty_plan = true,
                 "strays" => script.strays = true,

@@ -23,11 +23,16 @@ use crate::{Hands, record::ChangeRecord};
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let sandbox = scene.workspace()?;
-    let outcome = agent::run(scene, Mode::Implement, sandbox, Memory::Continued).await?;
+    // An earlier run may have ended in the middle. What it did is still in the sandbox, and nothing is built on it unseen.
+    drift::commands(scene).await?;
+    let outcome = match agent::run(scene, Mode::Implement, sandbox, Memory::Continued).await {
+        Ok(outcome) => outcome,
+        Err(trouble) => return Err(drift::behind(scene, trouble).await),
+    };
+    drift::conduct(scene).await?;
     let session = outcome.session;
     match outcome.answer {
         Answer::Question { text, choices } => {
-            drift::conduct(scene).await?;
             Ok(Done::Reports(vec![agent::asked(scene, text, choices, session)]))
         }
         Answer::Change => {
@@ -36,7 +41,6 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
             let change = taken.map_err(|error| forge_trouble(scene, &error))?;
             let record = ChangeRecord::of(&change);
             drift::change(scene, &record)?;
-            drift::conduct(scene).await?;
             let record = scene.keep(&record.to_text())?;
             let Change { commit, difference, .. } = change;
             let report =

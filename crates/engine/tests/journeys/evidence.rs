@@ -1,13 +1,23 @@
 //! What a delivered change can prove, and what happens to it afterwards without our doing.
 
+use std::time::Duration;
+
 use contracts::forge::{Author, Merge, PullRequests as _};
 use domain::{
     code::PullRequestNumber,
-    task::{DoneBecause, Event, Stage as TaskStage, Task},
+    id::TaskId,
+    limits::Limits,
+    money::Money,
+    plan::Estimate,
+    task::{Ask, DoneBecause, Event, Stage as TaskStage, Task},
+    time::Timestamp,
 };
 use engine::record::{ChangeRecord, ChecksRecord, ConclusionRecord, ReviewRecord};
 use evidence::{body::Block, envelope::Envelope, keys::TrustedKeys};
-use testkit::world::{ScriptedPulls, World};
+use testkit::{
+    clock::{AnyClock, ManualClock},
+    world::{PRICE, ScriptedPulls, World},
+};
 
 use crate::stage::{Stage, is_over};
 
@@ -16,7 +26,7 @@ fn is_open(task: &Task) -> bool {
 }
 
 /// A task whose pull request is open, without anybody who merges it.
-async fn delivered(stage: &Stage, text: &str) -> (domain::id::TaskId, Task) {
+async fn delivered(stage: &Stage, text: &str) -> (TaskId, Task) {
     let task = stage.submit(text).await;
     let running = stage.run();
     stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingApproval { .. })).await;
@@ -112,19 +122,44 @@ async fn a_persons_push_to_the_branch_ends_the_automation() {
     assert_eq!(done.stage, TaskStage::Done { because: DoneBecause::TakenOver });
 }
 
+/// What the plan of `task` says that it takes.
+async fn estimated(stage: &Stage, task: TaskId) -> Estimate {
+    let history = stage.store().history(task).await.unwrap();
+    let estimate = history.events.iter().find_map(|it| {
+        let Event::PlanSubmitted { plan, .. } = &it.event else { return None };
+        Some(plan.estimate)
+    });
+    estimate.unwrap()
+}
+
 #[tokio::test]
 async fn the_first_plan_has_no_estimate_and_the_next_one_has_what_was_seen() {
-    let stage = Stage::new().await;
-    let estimate = async |task| {
-        let history = stage.store().history(task).await.unwrap();
-        history.events.iter().find_map(|it| {
-            let Event::PlanSubmitted { plan, .. } = &it.event else { return None };
-            Some(plan.estimate)
-        })
+    let clock = ManualClock::starting_at(Timestamp::from_millis(1_700_000_000_000));
+    let stage = Stage::with(AnyClock::Manual(clock.clone()), World::settings("engine")).await;
+    let running = stage.run();
+    let planned = async |text: &str, agent: &str| {
+        let mut trigger = testkit::trigger("acme/web", text).unwrap();
+        trigger.agent = agent.parse().unwrap();
+        let task = stage.engine.submit(trigger, Limits::default()).await.unwrap();
+        let waits = |it: &Task| matches!(it.stage, TaskStage::AwaitingApproval { .. });
+        stage.wait_until(task, waits).await;
+        task
     };
-    let (first, _) = delivered(&stage, "fix it").await;
-    assert_eq!(estimate(first).await.unwrap(), domain::plan::Estimate::default());
-    let (second, _) = delivered(&stage, "fix it again").await;
-    let told = estimate(second).await.unwrap();
-    assert!(told.time.is_some() && told.cost.is_some(), "{told:?}");
+    let first = planned("lingers", "scripted").await;
+    assert_eq!(estimated(&stage, first).await, Estimate::default());
+    stage.approve(first).await;
+    stage.wait_for_call("agent Implement").await;
+    clock.advance(Duration::from_millis(1_250));
+    let go_on = Ask::Message { text: "go on".to_owned() };
+    stage.engine.ask(first, testkit::ann(), go_on).await.unwrap();
+    stage.wait_until(first, is_open).await;
+
+    // Two runs of an agent lie behind the gate: its change, and the review.
+    let seen =
+        Estimate { time: Some(Duration::from_secs(2)), cost: Some(Money::from_micros(2 * PRICE)) };
+    let second = planned("fix it again", "scripted").await;
+    assert_eq!(estimated(&stage, second).await, seen, "whole seconds, as they are shown");
+    let third = planned("fix it as well", "another").await;
+    assert_eq!(estimated(&stage, third).await, Estimate::default(), "it has not worked here yet");
+    running.stop().await;
 }

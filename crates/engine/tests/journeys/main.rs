@@ -15,6 +15,7 @@ mod stage;
 mod steering;
 mod straight;
 mod talker;
+mod told;
 mod transcript;
 mod trouble;
 mod written;

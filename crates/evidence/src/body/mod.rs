@@ -55,6 +55,8 @@ pub struct Words<'a> {
     pub findings: &'a [String],
     /// What the reviewer found and a person dismissed, with who and why.
     pub dismissed: &'a [String],
+    /// What the platform says about each flag of the receipt, in the same order. Paths in it are an agent's.
+    pub flags: &'a [String],
     /// The end of the sandbox's log.
     pub log: &'a str,
     pub reasoning: &'a str,

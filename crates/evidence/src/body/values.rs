@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     link::Link,
-    receipt::{AgentRun, Check, Counts, Receipt, Statement, Verdict, Who, spelling::instant},
+    receipt::{AgentRun, Check, Counts, Flag, Receipt, Statement, Verdict, Who, spelling::instant},
 };
 
 /// How much of the usual room there is: a text that was too long is made again with less.
@@ -141,7 +141,7 @@ pub(super) fn values(request: &PullRequest<'_>, room: Room) -> Values {
         review: review(receipt, words, room),
         risks: items(words.risks.iter().map(String::as_str), room),
         refused_hosts: refused_hosts(receipt, room),
-        flags: flags(receipt, room),
+        flags: flags(receipt, words, room),
         egress: egress(receipt),
         log: block_of(words.log, room.of(LOG), Keep::End),
         reasoning: block_of(words.reasoning, room.of(REASONING), Keep::Beginning),
@@ -284,9 +284,13 @@ fn refused_hosts(receipt: &Receipt, room: Room) -> Items {
     items(texts.iter().map(String::as_str), room)
 }
 
-fn flags(receipt: &Receipt, room: Room) -> Items {
-    let texts: Vec<String> =
-        receipt.flags.iter().map(|flag| format!("{}: {}", flag.kind.name(), flag.path)).collect();
+/// Kind and path are attested. A sentence that does not name the path is about something else, and is not told.
+fn flags(receipt: &Receipt, words: &Words<'_>, room: Room) -> Items {
+    let sentence = |(at, flag): (usize, &Flag)| {
+        let about = words.flags.get(at).filter(|it| it.contains(&flag.path));
+        format!("{}: {}", flag.kind.name(), about.unwrap_or(&flag.path))
+    };
+    let texts: Vec<String> = receipt.flags.iter().enumerate().map(sentence).collect();
     items(texts.iter().map(String::as_str), room)
 }
 
@@ -313,15 +317,22 @@ fn block_of(text: &str, limit: usize, keep: Keep) -> String {
     if text.trim().is_empty() { String::new() } else { fenced(text, limit, keep) }
 }
 
+/// What is not known is not told: a program need not say which it is, and which models were asked is what the gateway saw.
 fn agent(run: &AgentRun) -> String {
-    let models: Vec<String> = run.models.iter().take(5).map(|it| inline(it, NAME)).collect();
-    let models = if models.is_empty() { "no model".to_owned() } else { models.join(", ") };
-    format!(
-        "{} ({} {}) with {models}",
-        run.name,
-        inline(&run.program, NAME),
-        inline(&run.version, NAME)
-    )
+    let known = |texts: &[&str]| -> Vec<String> {
+        let told = texts.iter().filter(|text| !text.is_empty());
+        told.map(|text| inline(text, NAME)).collect()
+    };
+    let program = match known(&[&run.program, &run.version]) {
+        nothing if nothing.is_empty() => String::new(),
+        words => format!(" ({})", words.join(" ")),
+    };
+    let models: Vec<&str> = run.models.iter().take(5).map(String::as_str).collect();
+    let models = match known(&models) {
+        none if none.is_empty() => String::new(),
+        models => format!(" with {}", models.join(", ")),
+    };
+    format!("{}{program}{models}", run.name)
 }
 
 fn time(at: Timestamp) -> String {

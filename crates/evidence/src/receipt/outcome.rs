@@ -153,9 +153,9 @@ pub enum FlagKind {
     TestDeleted,
     TestSkipped,
     TestWeakened,
-    DependencyAdded,
     Submodule,
-    LargeFile,
+    /// A link, a mode, an attribute, characters that hide, or what may be a secret: the text of the pull request says which.
+    Odd,
 }
 
 impl FlagKind {
@@ -166,9 +166,8 @@ impl FlagKind {
             Self::TestDeleted => "test deleted",
             Self::TestSkipped => "test skipped",
             Self::TestWeakened => "test weakened",
-            Self::DependencyAdded => "dependency added",
             Self::Submodule => "submodule",
-            Self::LargeFile => "large file",
+            Self::Odd => "odd",
         }
     }
 }

@@ -39,6 +39,7 @@ pub(crate) struct Story {
     pub(crate) risks: Vec<String>,
     pub(crate) findings: Vec<String>,
     pub(crate) dismissed: Vec<String>,
+    pub(crate) flags: Vec<String>,
     pub(crate) log: String,
     pub(crate) reasoning: String,
     pub(crate) own_template: Option<String>,
@@ -75,6 +76,7 @@ impl Story {
                 risks: &self.risks,
                 findings: &self.findings,
                 dismissed: &self.dismissed,
+                flags: &self.flags,
                 log: &self.log,
                 reasoning: &self.reasoning,
             },
@@ -123,6 +125,7 @@ pub(crate) fn happy() -> Story {
         risks: vec!["The test takes 20 ms longer.".to_owned()],
         findings: Vec::new(),
         dismissed: Vec::new(),
+        flags: vec!["tests/login.rs".to_owned()],
         log: "cargo test\ntest login ... ok\n".to_owned(),
         reasoning: "The assertion ran before the transaction was committed.".to_owned(),
         own_template: None,
@@ -241,11 +244,14 @@ pub(crate) fn flaky() -> Story {
     ];
     receipt.review =
         Review { outcome: ReviewOutcome::FindingsLeft, rounds: 2, fixed: 0, open: 1, dismissed: 0 };
-    receipt.reviewer = None;
+    // A script that says nothing of itself, and a reviewer that asked no model that the gateway saw.
+    receipt.agent = AgentRun::new("fix-issue".parse().unwrap(), "", "", []);
+    receipt.reviewer = Some(AgentRun::new("reviewer".parse().unwrap(), "codex", "", []));
     receipt.approval.conditions = Conditions::default();
     receipt.approval.amendments.clear();
     receipt.egress = Egress::of([], None);
-    receipt.flags.clear();
+    receipt.flags = vec![Flag::new(FlagKind::Odd, "src/keys.rs")];
+    story.flags = vec!["`src/keys.rs` has in line 3 what may be a password".to_owned()];
     story.findings = vec!["src/session.rs:40: the lock is held while the row is read".to_owned()];
     story.risks.clear();
     story.log.clear();
@@ -288,6 +294,7 @@ pub(crate) fn hostile() -> Story {
         Verdict::Failed,
     )];
     receipt.flags = vec![Flag::new(FlagKind::WorkflowFile, ".github/workflows/<b>x</b>\n.yml")];
+    story.flags = vec!["nothing to see here".to_owned()];
     receipt.dismissed = vec![Dismissed {
         finding: Digest::of(b"finding"),
         by: Who::new(PersonId::from_u128(2), "Bob"),

@@ -61,6 +61,7 @@ fn others(old: &Value) -> Vec<Value> {
             let it = it.as_u64().unwrap();
             vec![json!(it + 1), json!(it.saturating_sub(1).max(u64::from(it == 0))), json!("7")]
         }
+        Value::String(text) if text.is_empty() => vec![json!("x"), Value::Null],
         Value::String(text) => {
             let turned: String = text.chars().map(|it| if it == '1' { '2' } else { '1' }).collect();
             vec![json!(format!("{text}x")), json!(""), json!(turned), Value::Null]

@@ -24,6 +24,14 @@ pub(crate) const AFTER: &str = "SELECT number, run, attempt, at, kind, version, 
 pub(crate) const LAST: &str = "SELECT number, run, attempt, at, kind, version, body \
                                FROM transcript WHERE task = $1 ORDER BY number DESC LIMIT $2";
 
+pub(crate) const OF_RUN: &str = "SELECT number, run, attempt, at, kind, version, body \
+                                 FROM transcript WHERE task = $1 AND run = $2 AND number > $3 \
+                                 ORDER BY number LIMIT $4";
+
+pub(crate) const LAST_OF_RUN: &str = "SELECT number, run, attempt, at, kind, version, body \
+                                      FROM transcript WHERE task = $1 AND run = $2 \
+                                      ORDER BY number DESC LIMIT $3";
+
 pub(crate) const BRIEFING: &str = "SELECT number, run, attempt, at, kind, version, body \
                                    FROM transcript WHERE task = $1 AND kind = 'briefed' \
                                    AND attempt = (SELECT attempt FROM transcript \
@@ -68,6 +76,27 @@ pub(crate) async fn read_last(
 ) -> Result<Vec<Said>, StoreError> {
     let values = [Value::Owned(task.to_string()), page(most)];
     database.rows(LAST, &values).await?.iter().rev().map(said).collect()
+}
+
+/// The same of one run alone.
+pub(crate) async fn read_run_after(
+    database: &Database,
+    (task, run): (TaskId, u64),
+    cursor: u64,
+    most: i64,
+) -> Result<Vec<Said>, StoreError> {
+    let values = [Value::Owned(task.to_string()), number(run), number(cursor), page(most)];
+    database.rows(OF_RUN, &values).await?.iter().map(said).collect()
+}
+
+/// The newest `most` of one run, oldest first.
+pub(crate) async fn read_last_of_run(
+    database: &Database,
+    (task, run): (TaskId, u64),
+    most: i64,
+) -> Result<Vec<Said>, StoreError> {
+    let values = [Value::Owned(task.to_string()), number(run), page(most)];
+    database.rows(LAST_OF_RUN, &values).await?.iter().rev().map(said).collect()
 }
 
 /// What the newest attempt was told, if one was told anything.

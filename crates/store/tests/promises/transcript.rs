@@ -16,6 +16,7 @@ use crate::{
 
 on_both!(
     what_is_said_is_read_again_in_order_from_any_number,
+    what_one_run_said_is_read_alone,
     numbers_have_no_gaps_however_many_speak,
     a_reader_who_follows_while_it_is_written_misses_nothing,
     the_same_call_again_adds_nothing,
@@ -92,6 +93,28 @@ async fn what_is_said_is_read_again_in_order_from_any_number(home: Home) {
     assert_eq!(store.transcript_end(task, 5).await.unwrap(), said[595..]);
     assert_eq!(store.transcript_end(task, 0).await.unwrap(), []);
     assert_eq!(store.transcript_end(task, -1).await.unwrap(), []);
+}
+
+async fn what_one_run_said_is_read_alone(home: Home) {
+    let store = &home.store;
+    let task = Life::begin(store, 1, 0).await.id;
+    let other = Life::begin(store, 2, 0).await.id;
+    // A run that is repeated after another had begun, and the same run of another task.
+    for (task, speaker, run, text) in
+        [(task, 1, 3, "one"), (task, 2, 5, "two"), (task, 3, 3, "three"), (other, 4, 3, "four")]
+    {
+        let words = vec![message(1, text), message(2, text)];
+        let saying = Saying { run, ..saying(task, speaker, 0, words) };
+        store.append_transcript(saying).await.unwrap();
+    }
+    let said = all(store, task).await;
+    let of = |run: u64| said.iter().filter(|it| it.run == run).cloned().collect::<Vec<_>>();
+    assert_eq!(of(3).len(), 4);
+    assert_eq!(store.run_after((task, 3), 0, 9).await.unwrap(), of(3));
+    assert_eq!(store.run_after((task, 3), 1, 2).await.unwrap(), of(3)[1..3]);
+    assert_eq!(store.run_end((task, 3), 3).await.unwrap(), of(3)[1..]);
+    assert_eq!(store.run_end((task, 5), 9).await.unwrap(), of(5));
+    assert_eq!(store.run_end((task, 4), 9).await.unwrap(), []);
 }
 
 async fn numbers_have_no_gaps_however_many_speak(home: Home) {
@@ -387,7 +410,7 @@ async fn a_database_without_transcripts_gets_them_and_loses_nothing(home: Home) 
         "DROP TABLE transcript",
         "DROP TABLE transcripts",
         "DROP TABLE transcript_speakers",
-        "DELETE FROM _sqlx_migrations WHERE version = 2",
+        "DELETE FROM _sqlx_migrations WHERE version >= 2",
     ];
     for sql in undo {
         home.raw(sql).await.unwrap();

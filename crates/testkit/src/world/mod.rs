@@ -9,7 +9,7 @@ mod pulls;
 mod sandboxes;
 mod secrets;
 
-pub use agents::{HOST, PRICE, ScriptedAgents};
+pub use agents::{COMMAND, HOST, PRICE, ScriptedAgents};
 pub use channels::ScriptedChannels;
 pub use forges::ScriptedForges;
 pub use outfits::{ScriptedOutfits, refuse};

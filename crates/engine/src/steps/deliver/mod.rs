@@ -56,6 +56,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let bytes = envelope.to_bytes().map_err(|error| internal(&error))?;
     let mut told = Told::gather(scene, &facts.checks, &statement).await?;
     told.dismissed(scene, &facts.dismissals);
+    told.flags(facts.flags);
     let (task, sandbox) = places(scene);
     let links = Links { task: task.as_ref(), sandbox: sandbox.as_ref(), ..Links::default() };
     let coverage = facts.checks.coverage.as_ref();

@@ -39,6 +39,8 @@ pub(super) struct Facts {
     pub(super) checks: ChecksRecord,
     /// What people dismissed, of what was found since the approval.
     pub(super) dismissals: Vec<Dismissal>,
+    /// A sentence about each flag of the receipt, in the same order.
+    pub(super) flags: Vec<String>,
 }
 
 pub(super) async fn gather<H: Hands>(
@@ -83,6 +85,7 @@ pub(super) async fn gather<H: Hands>(
     let reviews = Reviews::since_approval(&scene.history, scene.engine.store.blobs());
     let mut dismissals = Dismissal::all(&scene.history, scene.engine.store.blobs());
     dismissals.retain(|it| reviews.have_found(it.finding));
+    let (flags, about_flags) = flags(&change, &checks).into_iter().unzip();
     let receipt = Receipt {
         task: scene.lease.task,
         repository: repository.clone(),
@@ -99,14 +102,14 @@ pub(super) async fn gather<H: Hands>(
         checks: checks.checks.iter().map(check).collect(),
         review: reviews.told(&Dismissal::ids(&dismissals)),
         dismissed: dismissals.iter().take(LIST_LIMIT).map(|it| dismissed(scene, it)).collect(),
-        flags: flags(&change, &checks),
+        flags,
         cost: scene.task.spent.into(),
         time: Times { requested: first.at, delivered, worked_millis: millis(worked(scene)) },
         transcript: said.digest,
         lamplighter: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let statement = Statement { commit: commit.clone(), tree, receipt };
-    Ok(Facts { statement, checks, dismissals })
+    Ok(Facts { statement, checks, dismissals, flags: about_flags })
 }
 
 /// The approval of the plan that was worked by, and what was allowed beyond it.
@@ -164,9 +167,9 @@ fn dismissed<H: Hands>(scene: &Scene<'_, H>, dismissal: &Dismissal) -> Dismissed
     }
 }
 
-/// What matters most comes first: a list is cut at its end, and an agent can make as many odd files as it likes.
-fn flags(change: &ChangeRecord, checks: &ChecksRecord) -> Vec<Flag> {
-    let mut of_files: Vec<(u8, Flag)> = change
+/// Each with a sentence about it. What matters most comes first: a list is cut at its end, and an agent can make as many odd files as it likes.
+fn flags(change: &ChangeRecord, checks: &ChecksRecord) -> Vec<(Flag, String)> {
+    let mut of_files: Vec<(u8, (Flag, String))> = change
         .flags
         .iter()
         .map(|flag| {
@@ -174,9 +177,9 @@ fn flags(change: &ChangeRecord, checks: &ChecksRecord) -> Vec<Flag> {
                 "workflow" => (0, FlagKind::WorkflowFile),
                 "submodule" => (1, FlagKind::Submodule),
                 "runs_when_opened" => (2, FlagKind::RunsWhenOpened),
-                _odd => (3, FlagKind::RunsWhenOpened),
+                _odd => (3, FlagKind::Odd),
             };
-            (place, Flag::new(kind, &flag.path))
+            (place, (Flag::new(kind, &flag.path), flag.text.clone()))
         })
         .collect();
     of_files.sort_by_key(|(place, _)| *place);
@@ -186,7 +189,8 @@ fn flags(change: &ChangeRecord, checks: &ChecksRecord) -> Vec<Flag> {
             WeakenedClass::Skipped => FlagKind::TestSkipped,
             WeakenedClass::Weakened => FlagKind::TestWeakened,
         };
-        Flag::new(kind, &weakened.file)
+        // What was done to it stands among the risks.
+        (Flag::new(kind, &weakened.file), weakened.file.clone())
     });
     of_tests.chain(of_files.into_iter().map(|(_, flag)| flag)).take(LIST_LIMIT).collect()
 }
@@ -237,8 +241,11 @@ mod tests {
             advice: String::new(),
         };
         let told = flags(&change, &checks);
-        let first: Vec<&str> = told.iter().take(4).map(|flag| flag.path.as_str()).collect();
+        let first: Vec<&str> = told.iter().take(4).map(|(flag, _)| flag.path.as_str()).collect();
         assert_eq!(first, ["tests/login.rs", "z.yml", "z/.vscode/tasks.json", "a/0"]);
         assert_eq!(told.len(), LIST_LIMIT);
+        let kinds: Vec<FlagKind> = told.iter().skip(1).take(3).map(|(flag, _)| flag.kind).collect();
+        let expected = [FlagKind::WorkflowFile, FlagKind::RunsWhenOpened, FlagKind::Odd];
+        assert_eq!(kinds, expected, "what may be a secret does not run when it is opened");
     }
 }

@@ -18,6 +18,7 @@ pub(super) struct Told {
     risks: Vec<String>,
     findings: Vec<String>,
     dismissed: Vec<String>,
+    flags: Vec<String>,
     log: String,
     reasoning: String,
     pub(super) own_template: Option<String>,
@@ -55,6 +56,7 @@ impl Told {
             risks,
             findings: findings(scene),
             dismissed: Vec::new(),
+            flags: Vec::new(),
             log: log.map(|check| check.log.clone()).unwrap_or_default(),
             reasoning: notes(scene),
             own_template: own_template.and_then(|bytes| String::from_utf8(bytes).ok()),
@@ -67,6 +69,11 @@ impl Told {
         self.dismissed = all.iter().map(sentence).collect();
     }
 
+    /// Tells what the platform says about each flag of the receipt.
+    pub(super) fn flags(&mut self, about: Vec<String>) {
+        self.flags = about;
+    }
+
     pub(super) fn words<'a>(&'a self, why: &'a str) -> Words<'a> {
         Words {
             summary: &self.summary,
@@ -74,6 +81,7 @@ impl Told {
             risks: &self.risks,
             findings: &self.findings,
             dismissed: &self.dismissed,
+            flags: &self.flags,
             log: &self.log,
             reasoning: &self.reasoning,
         }
