@@ -1,4 +1,4 @@
-//! Where code lives: GitHub and plain git; branches, pull requests, checks, comments.
+//! Where code lives: branches, pull requests, checks, comments. Plain git is here, GitHub is planned.
 
 mod git;
 mod house;

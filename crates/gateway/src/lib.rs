@@ -1,4 +1,4 @@
-//! The HTTP front door: API, live streams, incoming webhooks, the web app.
+//! The HTTP front door: API and live streams. Incoming webhooks and the web app are planned.
 //!
 //! ```text
 //!  unix socket ── peer is us or root ──┐               ┌──▶ router ──▶ convert ──▶ contracts::sandbox
