@@ -1,4 +1,5 @@
-//! Python projects: tox and nox where they are set up, else the tools that have a table or a file of their own.
+//! Python projects: tox and nox where they are set up, else the tools that have a table or a file of their own, else what the tests
+//! themselves are written for.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +42,35 @@ pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
         found.extend(project.target("noxfile.py", "nox", &[]));
         found.extend(project.linters());
     }
+    if found.iter().all(|it| it.kind != Kind::Test) {
+        found.extend(bare(survey));
+    }
     found
+}
+
+/// Where the tests of a repository without any manifest are looked for, and how unittest is sent there.
+const PLACES: [(&str, &str); 3] = [("tests", " -s tests"), ("test", " -s test"), ("", "")];
+
+/// A repository that has tests and no file that says how they are run: the tests say it by what they bring in.
+fn bare(survey: &Survey) -> Option<Candidate> {
+    let root = Directory::parse("")?;
+    let (start, (path, text)) = PLACES
+        .into_iter()
+        .find_map(|(place, start)| Some((start, survey.python_test(&root.join(place)?)?)))?;
+    let brings = |name: &str| {
+        text.lines().any(|line| {
+            let rest = line.strip_prefix("import ").or_else(|| line.strip_prefix("from "));
+            rest.is_some_and(|rest| rest.split([' ', '.', ',']).next() == Some(name))
+        })
+    };
+    // Bare functions are nothing to unittest, which would find no test in them and be content.
+    let are_functions = text.lines().any(|line| line.starts_with("def test"));
+    let command = if !brings("unittest") && (brings("pytest") || are_functions) {
+        "python3 -m pytest".to_owned()
+    } else {
+        format!("python3 -m unittest discover{start}")
+    };
+    Some(Candidate::habit(Kind::Test, Ecosystem::Python, &command, &root, path))
 }
 
 /// One directory with Python in it.
@@ -85,17 +114,18 @@ impl<'a> Project<'a> {
             (mentions("Pipfile"), "Pipfile"),
         ]);
         if let Some(file) = pytest {
-            return Some(self.habit(Kind::Test, "python -m pytest", file));
+            return Some(self.habit(Kind::Test, "python3 -m pytest", file));
         }
         let is_project = said_by(&[
             (self.has("pyproject.toml"), "pyproject.toml"),
             (self.has("setup.py"), "setup.py"),
+            (self.has("requirements.txt"), "requirements.txt"),
+            (self.has("Pipfile"), "Pipfile"),
         ])?;
-        let places = [("tests", " -s tests"), ("test", " -s test"), ("", "")];
-        let (_, start) = places.into_iter().find(|(place, _)| {
+        let (_, start) = PLACES.into_iter().find(|(place, _)| {
             self.directory.join(place).is_some_and(|place| self.survey.has_python_tests(&place))
         })?;
-        Some(self.habit(Kind::Test, &format!("python -m unittest discover{start}"), is_project))
+        Some(self.habit(Kind::Test, &format!("python3 -m unittest discover{start}"), is_project))
     }
 
     fn linters(&self) -> Vec<Candidate> {

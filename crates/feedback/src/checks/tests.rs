@@ -46,6 +46,37 @@ fn names_promise_what_they_say() {
 }
 
 #[test]
+fn python_tests_are_found_without_any_manifest() {
+    const UNIT: &str = "import unittest\nfrom calc import add\n";
+    const BARE: &str = "from calc import add\n\ndef test_add():\n    assert add(1, 1) == 2\n";
+    let table: &[(&[(&str, &str)], Option<&str>)] = &[
+        (&[("calc.py", ""), ("test_calc.py", UNIT)], Some("python3 -m unittest discover")),
+        (&[("tests/test_calc.py", UNIT)], Some("python3 -m unittest discover -s tests")),
+        (&[("test/calc_test.py", UNIT)], Some("python3 -m unittest discover -s test")),
+        (
+            &[("tests/test_calc.py", "from unittest.mock import Mock\n")],
+            Some("python3 -m unittest discover -s tests"),
+        ),
+        (&[("tests/test_calc.py", "import pytest\n")], Some("python3 -m pytest")),
+        (&[("test_calc.py", BARE)], Some("python3 -m pytest")),
+        (&[("test_calc.py", UNIT), ("requirements.txt", "pytest==8\n")], Some("python3 -m pytest")),
+        (
+            &[("test_calc.py", UNIT), ("requirements.txt", "flask\n")],
+            Some("python3 -m unittest discover"),
+        ),
+        (&[("calc.py", "")], None),
+        (&[("scripts/deep/test_tool.py", UNIT)], None),
+    ];
+    for (tree, command) in table {
+        let found = commands(tree);
+        let expected: Vec<String> = command.iter().map(|it| format!(".: {it}")).collect();
+        assert_eq!(found, expected, "{tree:?}");
+    }
+    let made = [("Makefile", "test:\n\tpython3 -m unittest\n"), ("test_calc.py", UNIT)];
+    assert_eq!(commands(&made), [".: make test"], "what its people named goes before");
+}
+
+#[test]
 fn only_simple_lines_are_understood() {
     let words = |line: &str| {
         shell::commands(line)
@@ -199,7 +230,7 @@ fn of_two_that_do_the_same_one_is_run() {
         [("pyproject.toml", "[tool.pytest.ini_options]\n"), ("Makefile", "test:\n\tcargo test\n")];
     assert_eq!(
         commands(&other),
-        [".: make test", ".: python -m pytest"],
+        [".: make test", ".: python3 -m pytest"],
         "they do not do the same"
     );
     let unknown = [

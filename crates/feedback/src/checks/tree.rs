@@ -61,8 +61,14 @@ const FOREIGN: &[&str] = &[
 /// The files whose names say something about checks, with what they contain.
 pub(super) struct Survey {
     files: BTreeMap<String, Option<String>>,
-    /// Directories that have Python tests in them.
-    tested: BTreeSet<Directory>,
+    /// Directories that have Python tests in them, with the first of each.
+    tested: BTreeMap<Directory, PythonTest>,
+}
+
+/// A file with tests, and what is in it.
+struct PythonTest {
+    path: String,
+    text: Option<String>,
 }
 
 /// A file that was kept, where it is and what is in it.
@@ -75,11 +81,18 @@ pub(super) struct Found<'a> {
 impl Survey {
     pub(super) fn of(tree: &impl Tree) -> Self {
         let mut kept: BTreeSet<(usize, String)> = BTreeSet::new();
-        let mut tested = BTreeSet::new();
+        let mut tested: BTreeMap<Directory, String> = BTreeMap::new();
         tree.each_path(&mut |path| {
             let Some((directory, name)) = place(path) else { return };
-            if is_python_test(name) && tested.len() < FILES_LIMIT {
-                tested.insert(directory);
+            if is_python_test(name) {
+                // Whatever order the paths come in, the same one is the first.
+                if let Some(first) = tested.get_mut(&directory) {
+                    if path < first.as_str() {
+                        path.clone_into(first);
+                    }
+                } else if tested.len() < FILES_LIMIT {
+                    tested.insert(directory, path.to_owned());
+                }
             } else if is_interesting(&directory, name) {
                 // The nearest to the root are kept, whatever order the paths come in.
                 kept.insert((path.split('/').count(), path.to_owned()));
@@ -88,11 +101,20 @@ impl Survey {
                 }
             }
         });
-        let read = |(_, path): (usize, String)| {
-            let text = tree.read(&path, SIZE_LIMIT).and_then(|bytes| String::from_utf8(bytes).ok());
-            (path, text)
+        let text = |path: &str| {
+            tree.read(path, SIZE_LIMIT).and_then(|bytes| String::from_utf8(bytes).ok())
         };
-        Self { files: kept.into_iter().map(read).collect(), tested }
+        let files = kept.into_iter().map(|(_, path)| {
+            let text = text(&path);
+            (path, text)
+        });
+        // Only those at the root are asked what they are written for.
+        let is_near = |path: &str| path.split('/').count() <= 2;
+        let tested = tested.into_iter().map(|(directory, path)| {
+            let text = is_near(&path).then(|| text(&path)).flatten();
+            (directory, PythonTest { path, text })
+        });
+        Self { files: files.collect(), tested: tested.collect() }
     }
 
     /// Is there such a file, readable or not?
@@ -121,7 +143,13 @@ impl Survey {
     }
 
     pub(super) fn has_python_tests(&self, directory: &Directory) -> bool {
-        self.tested.contains(directory)
+        self.tested.contains_key(directory)
+    }
+
+    /// The first file with Python tests in a directory, and what is in it as far as it was read.
+    pub(super) fn python_test(&self, directory: &Directory) -> Option<(&str, &str)> {
+        let test = self.tested.get(directory)?;
+        Some((&test.path, test.text.as_deref().unwrap_or_default()))
     }
 
     fn found<'a>(&'a self, wanted: impl Fn(&Directory, &str) -> bool) -> Vec<Found<'a>> {
