@@ -21,8 +21,8 @@ use contracts::{
         AgentError, AgentEvent, Agents, Answer, Exchanges, Mode, ModelMeter, Outcome, Run, Words,
     },
     sandbox::{
-        CommandName, Exec, FileAsk, Finished, HOME, Owner, SandboxError, Sandboxes, Streams, User,
-        WORKSPACE,
+        CommandName, Ended, Exec, FileAsk, Finished, HOME, Owner, SandboxError, Sandboxes, Streams,
+        User, WORKSPACE,
     },
 };
 use domain::{cost::Cost, id::TaskId, transcript::Ending};
@@ -30,7 +30,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     answer,
-    brief::{self, Templates},
+    brief::{self, Notes, Place, Templates},
     director::Director,
     driver::{Fault, Introduced, Step, Talk},
     inside::{self, Errand},
@@ -151,7 +151,8 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         self.end_earlier(run, bench.entry.as_ref()).await;
         let known = bench.entry.as_ref().and_then(|entry| entry.session.clone());
         let session = known.or_else(|| run.session.clone());
-        if session.is_some() && bench.entry.is_some() {
+        let is_carried = bench.entry.is_some() && memory::is_carried(run.mode);
+        if session.is_some() && is_carried {
             let restored =
                 memory::restore(self.sandboxes.as_ref(), &self.journal, run, post.program).await;
             match restored {
@@ -171,7 +172,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         let answer = self.processes(bench, post, session, prompt).await;
         let used = self.meter.exchanges(run.sandbox).used.since(before.used);
         bench.teller.used(used).await;
-        if bench.entry.is_some() {
+        if is_carried {
             let sandboxes = self.sandboxes.as_ref();
             if let Err(why) = memory::keep(sandboxes, &self.journal, run, post.program).await {
                 let text = format!("what it remembers could not be kept: {why}");
@@ -197,8 +198,8 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
     async fn brief(&self, run: &Run, post: &Post, started: u32) -> Result<String, AgentError> {
         // A command that is repeated by its name says nothing a second time.
         let prefix = format!("{}/brief/{started}", run.key);
-        let facts =
-            brief::gather(self.sandboxes.as_ref(), run.sandbox, &run.directories, &prefix).await;
+        let places = places(run);
+        let facts = brief::gather(self.sandboxes.as_ref(), run.sandbox, &places, &prefix).await;
         let facts = facts.map_err(|error| errand(Errand::Sandbox(error)))?;
         let pack = brief::pack(&run.brief, &facts);
         if post.program.speech == Speech::Plain {
@@ -334,7 +335,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         };
         let last_lines = pipe.last_lines();
         let step = match step {
-            Ok(None) => self.plain_answer(run).await,
+            Ok(None) => self.plain_answer(run, finished.as_ref()).await,
             Ok(Some(step)) => Ok(step),
             Err(fault) => Err(fault),
         };
@@ -392,7 +393,11 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
     }
 
     /// The answer of a program that writes it into a file.
-    async fn plain_answer(&self, run: &Run) -> Result<Step, Fault> {
+    async fn plain_answer(
+        &self,
+        run: &Run,
+        finished: Option<&Result<Finished, SandboxError>>,
+    ) -> Result<Step, Fault> {
         let path = format!("{HOME}/{}", crate::program::ANSWER);
         let ask = FileAsk::Read { path, user: User::Agent };
         let fetching = inside::fetch(self.sandboxes.as_ref(), run.sandbox, &ask, answer::LIMIT);
@@ -408,6 +413,10 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
             // There is none, and none is needed.
             (Mode::Implement, Err(error)) if error.is_not_there() => {
                 Ok(Step::Answered(Answer::Change))
+            }
+            // How it ended says more than that a file is missing.
+            (Mode::Research | Mode::Plan | Mode::Review, Err(error)) if error.is_not_there() => {
+                Err(Fault::Protocol(unanswered(finished)))
             }
             (Mode::Implement | Mode::Research | Mode::Plan | Mode::Review, Err(error)) => {
                 Err(Fault::Protocol(format!("it wrote no answer to $LAMP_ANSWER: {error}")))
@@ -519,6 +528,28 @@ struct Process {
     step: Result<Step, Fault>,
     finished: Option<Result<Finished, SandboxError>>,
     last_lines: String,
+}
+
+/// Where the brief looks for what repositories say about themselves. A reviewer's first one is at the change.
+fn places(run: &Run) -> Vec<Place<'_>> {
+    let changed = match (run.mode, &run.base) {
+        (Mode::Research | Mode::Plan | Mode::Implement, _) => Notes::CheckedOut,
+        (Mode::Review, Some(base)) => Notes::Before(base),
+        (Mode::Review, None) => Notes::Untold,
+    };
+    let notes = std::iter::once(changed).chain(std::iter::repeat(Notes::CheckedOut));
+    let places = run.directories.iter().zip(notes);
+    places.map(|(directory, notes)| Place { directory, notes }).collect()
+}
+
+/// Why a program that writes its answer into a file has written none.
+fn unanswered(finished: Option<&Result<Finished, SandboxError>>) -> String {
+    match finished {
+        Some(Ok(Finished { ending: Ended::Exited(code), .. })) if *code != 0 => {
+            format!("it ended with exit code {code}, and wrote no answer to $LAMP_ANSWER")
+        }
+        Some(_) | None => "it wrote no answer to $LAMP_ANSWER".to_owned(),
+    }
 }
 
 fn process_name(run: &Run, number: u32) -> CommandName {
