@@ -166,13 +166,13 @@ fn resident() -> u64 {
     pages * rustix::param::page_size() as u64
 }
 
-#[tokio::test]
-async fn readers_who_never_read_cost_little_and_keep_nobody_waiting() {
-    const READERS: usize = 60;
-    let stage = TaskStage::new().await;
+/// Watchers who take nothing.
+const READERS: usize = 60;
+
+/// A task whose agent has said 16 MiB of words.
+async fn talkative(stage: &TaskStage) -> String {
     let task = stage.begin("fix it").await.id;
     let id: TaskId = task.parse().unwrap();
-    // 16 MiB of words.
     for batch in 0..4 {
         let said = |_| {
             let event = AgentEvent::Message { number: 1, text: "x".repeat(16_000) };
@@ -182,6 +182,23 @@ async fn readers_who_never_read_cost_little_and_keep_nobody_waiting() {
         let saying = Saying { task: id, run: 1, speaker: 7, before: batch * 256, events };
         stage.store().append_transcript(saying).await.unwrap();
     }
+    task
+}
+
+/// Gives the server time to do for its watchers what it does, and looks what they cost.
+async fn cost_little(before: u64) {
+    for _ in 0..30 {
+        soon().await;
+    }
+    let grown = resident().saturating_sub(before);
+    let each = grown / READERS as u64;
+    assert!(each < 4 << 20, "each holds {each} bytes, of 16 MiB that it could be told");
+}
+
+#[tokio::test]
+async fn readers_who_never_read_cost_little_and_keep_nobody_waiting() {
+    let stage = TaskStage::new().await;
+    let task = talkative(&stage).await;
     let before = resident();
     let mut readers = Vec::new();
     for _ in 0..READERS {
@@ -194,12 +211,7 @@ async fn readers_who_never_read_cost_little_and_keep_nobody_waiting() {
         assert_eq!(&first, b"HTTP/1.1 200");
         readers.push(reader);
     }
-    for _ in 0..30 {
-        soon().await;
-    }
-    let grown = resident().saturating_sub(before);
-    let each = grown / READERS as u64;
-    assert!(each < 4 << 20, "each holds {each} bytes, of 16 MiB that it could be told");
+    cost_little(before).await;
     // Others are served meanwhile, and one who begins to read misses nothing.
     assert_eq!(stage.client().task(&task).await.unwrap().id, task);
     let reader = readers.pop().unwrap();
@@ -212,6 +224,34 @@ async fn readers_who_never_read_cost_little_and_keep_nobody_waiting() {
         let read = tokio::time::timeout(Duration::from_secs(30), reading.read_buf(&mut told));
         assert_ne!(read.await.unwrap().unwrap(), 0);
     }
+}
+
+#[tokio::test]
+async fn sockets_that_are_never_read_cost_little_and_keep_nobody_waiting() {
+    let stage = TaskStage::new().await;
+    let task = talkative(&stage).await;
+    let before = resident();
+    let mut sockets = Vec::new();
+    for _ in 0..READERS {
+        let stream = UnixStream::connect(stage.socket()).await.unwrap();
+        let address = format!("ws://localhost/v1/tasks/{task}/stream");
+        // The handshake is all that is read.
+        let (socket, _) = tokio_tungstenite::client_async(address, stream).await.unwrap();
+        sockets.push(socket);
+    }
+    cost_little(before).await;
+    assert_eq!(stage.client().task(&task).await.unwrap().id, task);
+    // One who begins to read misses nothing.
+    let mut socket = sockets.pop().unwrap();
+    let mut numbers = Vec::new();
+    while numbers.last() != Some(&1024) {
+        let heard = tokio::time::timeout(Duration::from_secs(30), socket.next()).await.unwrap();
+        let Message::Text(text) = heard.unwrap().unwrap() else { continue };
+        if let StreamItem::Transcript { item, .. } = serde_json::from_str(&text).unwrap() {
+            numbers.push(item.number);
+        }
+    }
+    assert_eq!(numbers, (1..=1024).collect::<Vec<_>>());
 }
 
 #[tokio::test]
