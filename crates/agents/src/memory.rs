@@ -3,11 +3,14 @@
 //! While a sandbox lives, its disk holds it, also through a rest. When the next phase gets a sandbox of its own, what the program
 //! wrote about its sessions is brought along: as an archive that is made inside, kept as it is, and unpacked inside, with
 //! the agent's rights only. Nobody on the host looks into it.
+//!
+//! **Invariant:** all that is kept for a task is its worker's. A reviewer begins with a fresh session and leaves none behind (RV1): what it
+//! thought is not for the worker to read, and what the worker thought is not for the reviewer.
 
 use std::{io, path::PathBuf};
 
 use contracts::{
-    agent::Run,
+    agent::{Mode, Run},
     sandbox::{CommandName, FileAsk, HOME, Sandboxes, User},
 };
 use fs_err as fs;
@@ -27,6 +30,14 @@ const LIMIT: usize = 64 * 1024 * 1024;
 #[serde(deny_unknown_fields)]
 struct Origin {
     sandbox: String,
+}
+
+/// Whether what was thought in `mode` goes on in the next sandbox.
+pub(crate) const fn is_carried(mode: Mode) -> bool {
+    match mode {
+        Mode::Research | Mode::Plan | Mode::Implement => true,
+        Mode::Review => false,
+    }
 }
 
 /// Keeps what `program` remembers of the run. What cannot be kept is told, and costs the program its memory only if it moves.

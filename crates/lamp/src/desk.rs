@@ -179,6 +179,8 @@ impl AgentDesk for Desk {
                 agent,
                 mode: mode(start.mode),
                 directories: self.directories(sandbox, start).await,
+                // Nobody says what of the repository is the change.
+                base: None,
                 brief: Brief {
                     request: start.request.clone(),
                     author: OWNER.to_owned(),

@@ -140,6 +140,7 @@ impl Studio {
                 agent: "recorder".parse()?,
                 mode: scenario.mode,
                 directories: vec![host::DIRECTORY.to_owned()],
+                base: None,
                 brief: Brief { request: turn.text(), author: "ann".to_owned(), ..Brief::default() },
                 session: session.take(),
                 limit: LIMIT,

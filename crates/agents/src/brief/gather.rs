@@ -2,6 +2,9 @@
 //!
 //! Everything runs and is read as the agent: whatever a link leads to, an agent could have read as well. What comes back is not
 //! trusted: it has a limit, and what is no text is made one. A repository without git, or one that is not there, has nothing to say.
+//!
+//! **Invariant:** where a change is reviewed, nothing of its checkout becomes a note. Whoever made the change could have written there
+//! what its reviewer is to think.
 
 use std::{collections::BTreeMap, pin::pin, time::Duration};
 
@@ -9,7 +12,7 @@ use contracts::sandbox::{
     CommandName, Ended, Exec, FileAsk, Output, SandboxError, Sandboxes, Streams, Transfer, User,
     WORKSPACE,
 };
-use domain::id::SandboxId;
+use domain::{code::CommitId, id::SandboxId};
 use tokio::{sync::mpsc, time::timeout};
 
 use super::{Instruction, RepositoryFacts, is_visible, visible};
@@ -32,6 +35,17 @@ pub(super) const LOG: &[&str] = &[
 pub(super) const NAMES: &[&str] =
     &["git", "ls-files", "-z", "--", ":(glob)**/AGENTS.md", ":(glob)**/CLAUDE.md"];
 
+/// Those that a commit has, except links. They cannot be listed by a pattern, but they can be searched, and every line is found.
+#[rustfmt::skip]
+pub(super) const NAMES_AT: &[&str] = &["git", "grep", "--no-color", "--full-name", "-z", "-l", "-e", ""];
+
+/// Those that differ between a commit and the one that is checked out.
+pub(super) const TOUCHED_SINCE: &[&str] =
+    &["git", "diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+
+/// Where notes can be.
+pub(super) const NOTES: &[&str] = &["--", ":(glob)**/AGENTS.md", ":(glob)**/CLAUDE.md"];
+
 /// Those that lie around, except in what was installed.
 #[rustfmt::skip]
 pub(super) const FIND: &[&str] = &[
@@ -50,35 +64,54 @@ const OUTPUT: usize = 256 * 1024;
 /// A command or a file that takes longer has nothing to say: it may be a pipe that nobody writes to.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is found in each of `directories`, which are paths inside, or names in the workspace.
+/// A repository to look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// A path inside, or a name in the workspace.
+    pub directory: &'a str,
+    pub notes: Notes<'a>,
+}
+
+/// Which of a repository's notes are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notes<'a> {
+    /// Those of the checkout.
+    CheckedOut,
+    /// Those of a commit. The checkout is at a change that was made since.
+    Before(&'a CommitId),
+    /// None: nobody knows what of the checkout is the change.
+    Untold,
+}
+
+/// What is found in each of `places`.
 ///
 /// `prefix` is put before the names of commands, and must be another one for each call: a repeated command is not run again.
 pub async fn gather<S: Sandboxes>(
     sandboxes: &S,
     sandbox: SandboxId,
-    directories: &[String],
+    places: &[Place<'_>],
     prefix: &str,
 ) -> Result<Vec<RepositoryFacts>, SandboxError> {
-    gather_within(PATIENCE, sandboxes, sandbox, directories, prefix).await
+    gather_within(PATIENCE, sandboxes, sandbox, places, prefix).await
 }
 
 pub(super) async fn gather_within<S: Sandboxes>(
     patience: Duration,
     sandboxes: &S,
     sandbox: SandboxId,
-    directories: &[String],
+    places: &[Place<'_>],
     prefix: &str,
 ) -> Result<Vec<RepositoryFacts>, SandboxError> {
     let mut facts = Vec::new();
-    for (at, directory) in directories.iter().enumerate() {
+    for (at, place) in places.iter().enumerate() {
         let inside = Inside {
             patience,
             sandboxes,
             sandbox,
             prefix: format!("{prefix}-{at}"),
-            directory: absolute(directory),
+            directory: absolute(place.directory),
         };
-        facts.push(inside.facts().await?);
+        facts.push(inside.facts(place.notes).await?);
     }
     Ok(facts)
 }
@@ -113,7 +146,28 @@ struct Inside<'a, S> {
 }
 
 impl<S: Sandboxes> Inside<'_, S> {
-    async fn facts(&self) -> Result<RepositoryFacts, SandboxError> {
+    async fn facts(&self, notes: Notes<'_>) -> Result<RepositoryFacts, SandboxError> {
+        let name = self.directory.rsplit('/').next().unwrap_or_default();
+        let facts = RepositoryFacts {
+            name: name.to_owned(),
+            directory: self.directory.clone(),
+            commits: self.commits().await?,
+            ..RepositoryFacts::default()
+        };
+        match notes {
+            Notes::CheckedOut => {
+                let instructions = self.checked_out().await?;
+                Ok(RepositoryFacts { instructions, ..facts })
+            }
+            Notes::Before(base) => {
+                let (instructions, touched) = self.before(base).await?;
+                Ok(RepositoryFacts { instructions, touched, base: Some(base.clone()), ..facts })
+            }
+            Notes::Untold => Ok(facts),
+        }
+    }
+
+    async fn checked_out(&self) -> Result<Vec<Instruction>, SandboxError> {
         let mut instructions = Vec::new();
         for path in self.names().await?.into_iter().take(FILES) {
             match self.read(&path).await? {
@@ -123,17 +177,33 @@ impl<S: Sandboxes> Inside<'_, S> {
                 Found::Silence => break,
             }
         }
-        let name = self.directory.rsplit('/').next().unwrap_or_default();
-        Ok(RepositoryFacts {
-            name: name.to_owned(),
-            directory: self.directory.clone(),
-            instructions,
-            commits: self.commits().await?,
-        })
+        Ok(instructions)
+    }
+
+    /// The notes of a commit, and the paths of those that were touched since. What git cannot tell is not looked for in the checkout.
+    async fn before(
+        &self,
+        base: &CommitId,
+    ) -> Result<(Vec<Instruction>, Vec<String>), SandboxError> {
+        let base = base.as_str();
+        let touched = [TOUCHED_SINCE, &[base, "HEAD"], NOTES].concat();
+        let touched = paths(&self.run("touched", &touched, OUTPUT).await?.unwrap_or_default());
+        let names = [NAMES_AT, &[base], NOTES].concat();
+        let names = self.run("names-before", &names, OUTPUT).await?.unwrap_or_default();
+        let mut instructions = Vec::new();
+        for (number, path) in paths_at(base, &names).into_iter().take(FILES).enumerate() {
+            let object = format!("{base}:{path}");
+            let show = ["git", "cat-file", "blob", &object];
+            let said = self.run(&format!("note-{number}"), &show, FILE_BYTES).await?;
+            let Some(said) = said else { continue };
+            let text = visible(&String::from_utf8_lossy(&said));
+            instructions.push(Instruction { path, text });
+        }
+        Ok((instructions, touched))
     }
 
     async fn commits(&self) -> Result<Vec<String>, SandboxError> {
-        let said = self.run("log", LOG).await?.unwrap_or_default();
+        let said = self.run("log", LOG, OUTPUT).await?.unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let lines = said.lines().map(visible).filter(|line| !line.trim().is_empty());
         Ok(lines.take(COMMITS).collect())
@@ -141,14 +211,19 @@ impl<S: Sandboxes> Inside<'_, S> {
 
     /// Where notes are. What git knows, or else what is there.
     async fn names(&self) -> Result<Vec<String>, SandboxError> {
-        if let Some(said) = self.run("names", NAMES).await? {
+        if let Some(said) = self.run("names", NAMES, OUTPUT).await? {
             return Ok(paths(&said));
         }
-        Ok(paths(&self.run("find", FIND).await?.unwrap_or_default()))
+        Ok(paths(&self.run("find", FIND, OUTPUT).await?.unwrap_or_default()))
     }
 
-    /// What a command says, if it ends well.
-    async fn run(&self, what: &str, argv: &[&str]) -> Result<Option<Vec<u8>>, SandboxError> {
+    /// The first `limit` bytes of what a command says, if it ends well.
+    async fn run(
+        &self,
+        what: &str,
+        argv: &[&str],
+        limit: usize,
+    ) -> Result<Option<Vec<u8>>, SandboxError> {
         let command = Exec {
             argv: argv.iter().map(|&it| it.to_owned()).collect(),
             environment: BTreeMap::from([
@@ -162,12 +237,12 @@ impl<S: Sandboxes> Inside<'_, S> {
             user: User::Agent,
             terminal: None,
             limit: self.patience,
-            output_limit: OUTPUT as u64,
+            output_limit: limit as u64,
         };
         let name = CommandName::new(format!("{}-{what}", self.prefix));
         let (streams, heard) = streams();
         let running = self.sandboxes.exec(self.sandbox, &name, &command, streams);
-        let (finished, said) = tokio::join!(running, hear(heard, OUTPUT));
+        let (finished, said) = tokio::join!(running, hear(heard, limit));
         match finished {
             Ok(finished) if finished.ending == Ended::Exited(0) => Ok(Some(said.into_bytes())),
             Ok(_failed) => Ok(None),
@@ -234,6 +309,12 @@ async fn hear(mut pipe: mpsc::Receiver<Output>, limit: usize) -> Heard {
         }
     }
     Heard::All(bytes)
+}
+
+/// The paths of a commit's files, as `NAMES_AT` says them.
+pub(super) fn paths_at(commit: &str, said: &[u8]) -> Vec<String> {
+    let own = |path: String| path.strip_prefix(commit)?.strip_prefix(':').map(str::to_owned);
+    paths(said).into_iter().filter_map(own).collect()
 }
 
 /// The paths between zeros, the nearest to the root first. Names that cannot be shown are not read.

@@ -21,7 +21,7 @@ mod tests;
 mod visible;
 mod words;
 
-pub use gather::gather;
+pub use gather::{Notes, Place, gather};
 pub use pack::{Instruction, Pack, RepositoryFacts, pack};
 pub use task::task;
 pub use template::{TemplateError, Templates};

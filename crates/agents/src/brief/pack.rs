@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use contracts::agent::{Brief, InFlight};
-use domain::transcript::shortened;
+use domain::{code::CommitId, transcript::shortened};
 use serde::Serialize;
 
 use super::{
@@ -28,6 +28,10 @@ pub struct RepositoryFacts {
     pub directory: String,
     /// `AGENTS.md` and `CLAUDE.md`, wherever they are.
     pub instructions: Vec<Instruction>,
+    /// Where these notes are from, if not from the checkout, which is then at a change that was made since.
+    pub base: Option<CommitId>,
+    /// Notes that the change touched: data, as the rest of it.
+    pub touched: Vec<String>,
     /// The latest commits, one line each, the newest first.
     pub commits: Vec<String>,
 }
@@ -60,6 +64,8 @@ struct Repository {
     commits: String,
     instructions: Vec<Told>,
     left_out: String,
+    base: String,
+    touched: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -120,6 +126,8 @@ fn repository(facts: &RepositoryFacts, room: &mut Room) -> Repository {
         commits: fenced_list(&facts.commits, LIST),
         instructions: told,
         left_out: fenced_list(&left_out, LIST),
+        base: facts.base.as_ref().map_or_else(String::new, ToString::to_string),
+        touched: fenced_list(&facts.touched, LIST),
     }
 }
 

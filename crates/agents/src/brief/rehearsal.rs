@@ -76,6 +76,8 @@ fn facts() -> RepositoryFacts {
         name: "web".to_owned(),
         directory: "/workspace/web".to_owned(),
         instructions: (1..9).map(note).collect(),
+        base: None,
+        touched: texts("touched"),
         commits: texts("commit"),
     }
 }

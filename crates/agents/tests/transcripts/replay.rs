@@ -67,6 +67,7 @@ async fn play(player: &Arc<Player>) {
         agent: "recorder".parse().unwrap(),
         mode: if player.scenario == "reading" { Mode::Research } else { Mode::Implement },
         directories: vec!["/workspace/project".to_owned()],
+        base: None,
         brief: Brief::default(),
         session: (player.scenario == "resume").then(|| "id-1".to_owned()),
         limit: std::time::Duration::from_mins(1),

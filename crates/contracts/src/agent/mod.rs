@@ -13,6 +13,7 @@ use std::{future::Future, time::Duration};
 use domain::{
     agent::AgentName,
     approval::Conditions,
+    code::CommitId,
     cost::Cost,
     id::{SandboxId, TaskId},
     money::Money,
@@ -57,6 +58,9 @@ pub struct Run {
     pub mode: Mode,
     /// Where the repositories are, inside. The first is the one to work in.
     pub directories: Vec<String>,
+    /// In a review, the commit that the change in the first of them began from: what the change says to those who review it is no more
+    /// than a part of it. None where that is not known.
+    pub base: Option<CommitId>,
     pub brief: Brief,
     /// Continue this memory; start a new one if there is none.
     pub session: Option<String>,

@@ -25,6 +25,7 @@ pub async fn kept(
         agent: agent.clone(),
         mode,
         directories: vec![crate::sandbox::WORKSPACE.to_owned()],
+        base: None,
         brief: Brief { request: "say hello".to_owned(), ..Brief::default() },
         session: None,
         limit: Duration::from_mins(1),

@@ -5,7 +5,7 @@ use contracts::{
     sandbox::{WORKSPACE, directory_names},
 };
 use domain::{
-    code::RepositoryName,
+    code::{CommitId, RepositoryName},
     failure::{Failure, FailureKind},
     id::{QuestionId, SandboxId},
     phase::Phase,
@@ -17,7 +17,7 @@ use domain::{
 use store::Heard;
 use tokio::sync::mpsc;
 
-use super::{Scene, Trouble, allowance, brief, full, refused, stable_number, surroundings};
+use super::{Scene, Trouble, allowance, brief, full, linked, refused, stable_number, surroundings};
 use crate::{
     Hands,
     transcript::{Recorder, Recording, clean_answer},
@@ -40,6 +40,7 @@ pub(super) async fn run<H: Hands>(
     let left = allowance::left(scene).map_err(Trouble::Failed)?;
     let bill = scene.bill().await.map_err(Trouble::Busy)?;
     let mut brief = brief::brief(&scene.request, &scene.history, scene.engine.store.blobs(), mode);
+    brief.quotes.extend(linked::quotes(scene).await);
     let around = surroundings::look(scene).await;
     brief.surroundings = around.map_err(|error| Trouble::Busy(error.to_string()))?;
     let run = Run {
@@ -49,6 +50,7 @@ pub(super) async fn run<H: Hands>(
         agent: scene.agent().clone(),
         mode,
         directories: directories(&scene.request),
+        base: base(scene, mode).cloned(),
         brief,
         session: match memory {
             Memory::Continued => scene.task.session.clone(),
@@ -79,6 +81,14 @@ pub(super) async fn run<H: Hands>(
     kept.map_err(Trouble::Busy)?;
     let answer = clean_answer(&*scene.engine.settings.redactor, outcome.answer);
     Ok(Outcome { answer, session: outcome.session })
+}
+
+/// What the change that is to be reviewed began from.
+fn base<'s, H: Hands>(scene: &'s Scene<'_, H>, mode: Mode) -> Option<&'s CommitId> {
+    match mode {
+        Mode::Research | Mode::Plan | Mode::Implement => None,
+        Mode::Review => scene.newest_change().map(|(base, _, _)| base),
+    }
 }
 
 /// How the transcript ends, if the agent has not said so itself.

@@ -87,6 +87,7 @@ fn facts() -> Vec<RepositoryFacts> {
             note("crates/old/CLAUDE.md", "Old code: leave it.\n"),
         ],
         commits: words(&["1a2b3c4 2026-11-12 Ann: Add a session", "0f0f0f0 2026-11-11 Bob: Begin"]),
+        ..RepositoryFacts::default()
     };
     let api = RepositoryFacts {
         name: "api".to_owned(),

@@ -19,7 +19,10 @@ fn this_is_what_an_implementer_is_told() {
 
 #[test]
 fn this_is_what_a_reviewer_is_told() {
-    insta::assert_snapshot!(prompt(Mode::Review, &rich(), &facts()));
+    let mut facts = facts();
+    facts[0].base = Some("b".repeat(40).parse().unwrap());
+    facts[0].touched = words(&["AGENTS.md", "new/CLAUDE.md"]);
+    insta::assert_snapshot!(prompt(Mode::Review, &rich(), &facts));
 }
 
 #[test]

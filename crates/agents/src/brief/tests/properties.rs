@@ -65,6 +65,8 @@ proptest! {
             name: "web".to_owned(),
             directory: "/workspace/web".to_owned(),
             instructions: vec![note],
+            base: Some("b".repeat(40).parse().unwrap()),
+            touched: vec![text.clone()],
             commits: vec![text],
         };
         let hostile = outside(&prompt(mode, &brief, std::slice::from_ref(&facts)));
@@ -112,6 +114,8 @@ proptest! {
             name: large.clone(),
             directory: large,
             instructions: vec![note; count.min(5)],
+            base: None,
+            touched: many.clone(),
             commits: many,
         };
         let told = prompt(Mode::Implement, &brief, &vec![facts; count.min(22)]);
