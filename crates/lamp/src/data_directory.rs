@@ -44,6 +44,19 @@ impl DataFlag {
     }
 }
 
+/// Shuts others out of a directory that somebody made before us, as it would be shut if we had made it: requests, plans and transcripts are
+/// in it.
+pub(crate) fn keep_private(directory: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mut permissions = fs_err::metadata(directory)?.permissions();
+    if permissions.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    tracing::warn!(directory = %directory.display(), "others could look into the data directory; now only its owner can");
+    permissions.set_mode(permissions.mode() & !0o077);
+    Ok(fs_err::set_permissions(directory, permissions)?)
+}
+
 fn decide(
     named: Option<&Path>,
     environment: &Environment,
@@ -104,6 +117,18 @@ mod tests {
             let decided = flag.directory(environment, file, account).unwrap();
             assert_eq!(decided, Path::new(expected));
         }
+    }
+
+    #[test]
+    fn nobody_else_looks_into_a_directory_that_was_open_before() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let made = tempfile::tempdir().unwrap();
+        let mode = || fs_err::metadata(made.path()).unwrap().permissions().mode() & 0o777;
+        fs_err::set_permissions(made.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        keep_private(made.path()).unwrap();
+        assert_eq!(mode(), 0o700);
+        keep_private(made.path()).unwrap();
+        assert_eq!(mode(), 0o700);
     }
 
     #[test]

@@ -255,7 +255,8 @@ impl Git {
             let old = old.as_ref().map_or("", CommitId::as_str);
             command.arg(format!("--force-with-lease={name}:{old}"));
         }
-        command.args(self.other_side(remote, Door::In)?).arg("--").arg(&remote.name);
+        let door = Door::In { files: self.files_of(remote).await? };
+        command.args(self.other_side(remote, door)?).arg("--").arg(&remote.name);
         command.args(updates.iter().map(|update| format!("{}:{}", update.new, update.name)));
         let ran = run(command, &[], FAR).await?;
         Ok((ran.succeeded == Succeeded::No).then(|| remote.struck(&ran.complaint)))
@@ -288,6 +289,20 @@ impl Git {
         Err(PushError::Unreachable { reason })
     }
 
+    /// Whether files of the other side may be brought up to date. Its owner may have filters for them (`filter.*` in the settings), and a
+    /// change can bring the attributes that name one, and the very program that it runs. Who merges by hand runs it by their own choice.
+    async fn files_of(&self, remote: &Remote) -> Result<Files, GitError> {
+        let Transport::Directory(directory) = &remote.transport else {
+            return Ok(Files::MoveAlong);
+        };
+        let inner = directory.join(".git");
+        let git_dir = if inner.exists() { &inner } else { directory };
+        let arguments = ["config", "--list", "--includes", "--name-only"];
+        let names = self.ask("read the settings", git_dir, &arguments).await?;
+        let is_filter = |name: &str| name.to_ascii_lowercase().starts_with("filter.");
+        Ok(if names.lines().any(is_filter) { Files::Stay } else { Files::MoveAlong })
+    }
+
     /// The other side of a directory is a program that we start there, and it reads the settings of that repository. It gets no
     /// more rights than the directory's owner has, runs no hook, and brings a checked-out branch up to date only where nothing
     /// would be lost.
@@ -302,9 +317,13 @@ impl Git {
                       -c core.alternateRefsCommand=true";
         let serve = match door {
             Door::Out => format!("{git} {closed} upload-pack"),
-            Door::In => format!(
-                "{git} {closed} -c receive.denyCurrentBranch=updateInstead -c receive.autogc=false \
-                 -c transfer.fsckObjects=true receive-pack"
+            Door::In { files } => format!(
+                "{git} {closed} -c receive.denyCurrentBranch={} -c receive.autogc=false \
+                 -c transfer.fsckObjects=true receive-pack",
+                match files {
+                    Files::MoveAlong => "updateInstead",
+                    Files::Stay => "refuse",
+                }
             ),
         };
         let steps_down = rustix::process::geteuid().is_root() && owner.uid() != 0;
@@ -313,7 +332,7 @@ impl Git {
         let serve = if steps_down { format!("{less} {serve}") } else { serve };
         Ok(Some(match door {
             Door::Out => format!("--upload-pack={serve}"),
-            Door::In => format!("--receive-pack={serve}"),
+            Door::In { files: _ } => format!("--receive-pack={serve}"),
         }))
     }
 }
@@ -322,7 +341,16 @@ impl Git {
 #[derive(Debug, Clone, Copy)]
 enum Door {
     Out,
-    In,
+    In { files: Files },
+}
+
+/// What becomes of the files of a branch that somebody has checked out.
+#[derive(Debug, Clone, Copy)]
+enum Files {
+    /// They are brought up to date.
+    MoveAlong,
+    /// They stay, and so does the branch: to check them out would run programs.
+    Stay,
 }
 
 impl Remote {

@@ -24,6 +24,9 @@ const UNDER_WAY: [(&str, &str); 3] = [
     ("BISECT_START", "git bisect"),
 ];
 
+/// How git says that it does not touch files that somebody has checked out.
+const CHECKED_OUT: &str = "branch is currently checked out";
+
 /// How git says that files stand in the way.
 const IN_THE_WAY: [&str; 4] = [
     "Working directory has unstaged changes",
@@ -64,6 +67,14 @@ impl<'r> Checkout<'r> {
     /// Why the base could not be moved, and what to do about it.
     pub(super) fn trouble(&self, error: PushError, base: &str, branch: &str) -> PullError {
         let PushError::Rejected { reason: said } = &error else { return far_trouble(error) };
+        if said.contains(CHECKED_OUT) {
+            let reason = format!(
+                "`{base}` is checked out in `{}`, where git has filters (`git config --get-regexp ^filter`): they would run on what the \
+                 change brings, so run `git merge {branch}` there yourself",
+                self.directory.display()
+            );
+            return PullError::Rejected { reason };
+        }
         if !IN_THE_WAY.iter().any(|words| said.contains(words)) {
             return far_trouble(error);
         }

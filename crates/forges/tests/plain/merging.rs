@@ -19,7 +19,7 @@ use crate::{
 const ONE: PullRequestNumber = PullRequestNumber(1);
 
 fn merge(head: &CommitId) -> Merge {
-    Merge { head: head.clone(), by: Author::Person("ann".to_owned()) }
+    Merge { head: head.clone(), base: "trunk".to_owned(), by: Author::Person("ann".to_owned()) }
 }
 
 #[tokio::test]
@@ -136,6 +136,26 @@ async fn a_checked_out_base_is_brought_up_to_date_only_when_nothing_is_lost() {
     assert_eq!(git_in(&person, &["rev-parse", "HEAD"]), merged.as_str());
     let diff = forge.diff(&repository(), ONE).await.unwrap();
     assert!(String::from_utf8(diff.text).unwrap().contains("+better"));
+}
+
+#[tokio::test]
+async fn no_filter_of_the_repository_runs_what_a_change_brings() {
+    let stage = Stage::new();
+    stage.change(".gitattributes", "* filter=shape\n");
+    stage.change("shape.sh", "touch ran; cat\n");
+    let (person, forge, head) = checked_out(&stage).await;
+    git_in(&person, &["config", "filter.shape.smudge", "sh ./shape.sh"]);
+    let error = forge.merge(&repository(), ONE, &merge(&head)).await.unwrap_err();
+    assert!(error.to_string().contains("run `git merge agent/x` there yourself"), "{error}");
+    assert!(!person.join("ran").exists());
+    assert_eq!(git_in(&person, &["rev-parse", "trunk"]), stage.base.as_str());
+
+    // The control: it would have run.
+    git_in(&person, &["merge", "--quiet", "--ff-only", "agent/x"]);
+    git_in(&person, &["checkout", "--quiet", "--force", "HEAD", "--", "."]);
+    fs::remove_file(person.join("README.md")).unwrap();
+    git_in(&person, &["checkout", "--quiet", "--", "README.md"]);
+    assert!(person.join("ran").exists());
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Level;
 
 use crate::{
-    data_directory::Account,
+    data_directory::{self, Account},
     desk::Desk,
     discretion::{CleanLog, Discretion},
     environment::Environment,
@@ -100,6 +100,7 @@ impl Up {
         })?;
         // The sandbox room keeps paths for longer than this process, so they are absolute.
         let data = fs_err::canonicalize(&data)?;
+        data_directory::keep_private(&data)?;
         let run = match &self.run {
             Some(named) => std::path::absolute(named)?,
             None => run_directory::usual(environment, Account::own(), &data),

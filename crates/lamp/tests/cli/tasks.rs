@@ -25,7 +25,7 @@ fn a_person_gets_from_a_sentence_to_a_merged_change_by_what_is_printed() {
     // Where nobody can be asked, the plan has to be named, and it has to be the one that waits.
     let unnamed = stage.lamp(&["approve", "last"]);
     assert_eq!(unnamed.code(), Some(1), "{}", unnamed.story());
-    let wrong = stage.lamp(&["approve", "last", "000000000000"]);
+    let wrong = stage.lamp(&["approve", "last", &"0".repeat(64)]);
     assert!(
         wrong.code() == Some(1) && wrong.err().contains("nothing was approved"),
         "{}",
@@ -47,6 +47,10 @@ fn a_person_gets_from_a_sentence_to_a_merged_change_by_what_is_printed() {
     let verified = stage.lamp(&["verify", "last", "--save", "receipt.json"]);
     assert_eq!(verified.code(), Some(0), "{}", verified.story());
     assert!(!verified.out().contains("does not hold"), "{}", verified.story());
+    // A file that is called as the pull request is, whoever delivered it, is not what is meant.
+    fs_err::write(stage.server.world().path().join("calc").join(&number), "no receipt").unwrap();
+    assert_eq!(stage.lamp(&["verify", &number]).code(), Some(0));
+    fs_err::remove_file(stage.server.world().path().join("calc").join(&number)).unwrap();
     // The file alone, with the wrong commit, and with one letter changed.
     assert_eq!(stage.lamp(&["verify", "receipt.json"]).code(), Some(0));
     assert_eq!(stage.lamp(&["verify", "receipt.json", "--commit", "HEAD"]).code(), Some(1));

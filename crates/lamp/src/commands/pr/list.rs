@@ -10,7 +10,7 @@ use wire::{
 use super::{state, which::repository};
 use crate::timeline::put::put_line;
 use crate::{
-    commands::sandbox::Versioned,
+    commands::{sandbox::Versioned, task::columns},
     exit::Exit,
     format::{Format, FormatFlag},
     remote::Explained as _,
@@ -36,27 +36,25 @@ impl List {
             Format::Json => {
                 writeln!(out, "{}", words::json_page(&Versioned::new(Pulls { pulls }))?)?;
             }
-            Format::People => write!(out, "{}", table(&repository, &pulls))?,
+            Format::People => write!(out, "{}", table(&repository, &pulls, columns()))?,
         }
         Ok(Exit::Done)
     }
 }
 
-fn table(repository: &str, pulls: &[Pull]) -> String {
+/// Characters of how one stands: `merged by ann as 4b825dc642cb`. Its branch is on its own page.
+const STATE: usize = 34;
+
+fn table(repository: &str, pulls: &[Pull], columns: usize) -> String {
     let repository = words::line(repository, 200);
     if pulls.is_empty() {
         return format!("`{repository}` has no pull requests here.\n");
     }
-    let mut text = format!("{:>6}  {:<34}  {:<40}  BRANCH\n", "NUMBER", "STATE", "TITLE");
+    let mut text = format!("{:>6}  {:<STATE$}  TITLE\n", "NUMBER", "STATE");
     for pull in pulls {
-        put_line!(
-            text,
-            "{:>6}  {:<34}  {:<40}  {}",
-            pull.number,
-            words::line(&state(&pull.state), 60),
-            words::line(&pull.title, 60),
-            words::line(&pull.branch, 100)
-        );
+        let stands = words::line(&state(&pull.state), STATE);
+        let title = words::line(&pull.title, columns.saturating_sub(6 + 2 + STATE + 2).max(20));
+        put_line!(text, "{:>6}  {stands:<STATE$}  {title}", pull.number);
     }
     let waits = |pull: &&Pull| matches!(pull.state, PullState::Draft {} | PullState::Open {});
     if let Some(pull) = pulls.iter().find(waits) {
@@ -72,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_list_says_how_each_stands() {
-        let told = [table("acme/web", &[samples::pull()]), table("acme/web", &[])];
+        let told = [table("acme/web", &[samples::pull()], 80), table("acme/web", &[], 80)];
         insta::assert_snapshot!(told.concat());
     }
 }

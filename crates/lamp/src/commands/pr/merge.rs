@@ -1,14 +1,15 @@
 //! `lamp pr merge`
 //!
 //! **Invariant:** what is merged is what was looked at. The commit that the branch is at when it was shown, or the one that is named, goes to
-//! the server, which merges no other.
+//! the server, and so does the branch that it was shown to be for. The server merges no other commit, and into no other branch.
 
 use std::io::Write;
 
 use anyhow::{anyhow, bail};
 use wire::{
     client::Client,
-    pull::{MergePull, Merged, Pull},
+    pull::{MergePull, Merged, Pull, PullState},
+    task::{TaskSummary, shown::TaskQuery},
 };
 
 use super::{state, which::Which};
@@ -24,7 +25,7 @@ use crate::{
 /// Merge a pull request into the branch that it is for
 ///
 /// On a terminal it is asked first. What the platform delivered is merged; when somebody has pushed to the branch since, `--head` names the
-/// commit that was looked at. When the branch is at another one, nothing is merged.
+/// commit that was looked at. When the branch is at another one, or it is for another branch than it was shown to be, nothing is merged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Merge {
     #[command(flatten)]
@@ -47,6 +48,14 @@ impl Merge {
         let (repository, number) = self.which.find(client).await?;
         let format = self.format.format();
         let pull = client.pull(&repository, number).await.explained()?;
+        if let PullState::Merged { commit, .. } = &pull.state {
+            let merged = Merged { commit: commit.clone() };
+            match format {
+                Format::Json => writeln!(out, "{}", words::json_page(&Versioned::new(&merged))?)?,
+                Format::People => writeln!(out, "{}", merged_already(number, &merged))?,
+            }
+            return Ok(Exit::Done);
+        }
         let head = head(&pull, self.head.as_deref())?;
         if !self.yes && self.head.is_none() && World::has_person(format) {
             write!(out, "{}", summary(&pull, &head))?;
@@ -57,18 +66,21 @@ impl Merge {
                 return Ok(Ending::WaitsForPerson.exit());
             }
         }
-        let merged =
-            client.merge_pull(&repository, number, &MergePull { head }).await.explained()?;
+        let wish = MergePull { head, base: pull.base.clone() };
+        let merged = client.merge_pull(&repository, number, &wish).await.explained()?;
         match format {
             Format::Json => writeln!(out, "{}", words::json_page(&Versioned::new(&merged))?)?,
-            Format::People => write!(out, "{}", told(&pull, &merged))?,
+            Format::People => {
+                let task = of_pull(client, &repository, number).await?;
+                write!(out, "{}", told(&pull, &merged, task.as_ref()))?;
+            }
         }
         Ok(Exit::Done)
     }
 }
 
-/// The fewest letters that name a commit: as many as are shown.
-const FEWEST: usize = 12;
+/// The fewest letters that name a commit. Whoever pushes can look for two commits that begin alike, as with plans.
+const FEWEST: usize = crate::commands::task::FEWEST;
 
 /// The commit to merge: what its task delivered, or what the person has looked at and names. Either way it is what the branch is at.
 fn head(pull: &Pull, named: Option<&str>) -> anyhow::Result<String> {
@@ -79,10 +91,10 @@ fn head(pull: &Pull, named: Option<&str>) -> anyhow::Result<String> {
                 pull.number,
                 state(&pull.state)
             ),
-            "`lamp pr get` shows what became of it"
+            format!("`lamp pr get {} --repo {}` shows what became of it", pull.number, repo(pull))
         ))
     })?;
-    let look = format!("look at it: `lamp pr diff {}`", pull.number);
+    let look = format!("look at it: `lamp pr diff {} --repo {}`", pull.number, repo(pull));
     match named.map(str::to_ascii_lowercase) {
         Some(named) if named.len() < FEWEST || !at.starts_with(&named) => bail!(Hint::new(
             format!(
@@ -99,7 +111,7 @@ fn head(pull: &Pull, named: Option<&str>) -> anyhow::Result<String> {
                 words::short(&at),
                 words::short(&pull.delivered)
             ),
-            format!("{look}, and merge it by its name: `--head {}`", words::short(&at))
+            format!("{look}, and merge it by its name: `--head {}`", words::line(&at, 64))
         )),
         Some(_) | None => Ok(at),
     }
@@ -116,16 +128,48 @@ fn summary(pull: &Pull, head: &str) -> String {
     )
 }
 
-fn told(pull: &Pull, merged: &Merged) -> String {
-    format!(
-        "Pull request #{} was merged: {} is at {} now. Its task ends by itself.\n  \
-         lamp verify {} --repo {}  shows that the receipt of the change holds\n",
-        pull.number,
-        words::line(&pull.base, 200),
-        words::short(&merged.commit),
-        pull.number,
-        words::quoted(&words::line(&pull.repository, 200)),
-    )
+/// As a shell takes it.
+fn repo(pull: &Pull) -> String {
+    words::quoted(&words::line(&pull.repository, 200))
+}
+
+/// The task that made a pull request. One that takes a change back has none.
+async fn of_pull(
+    client: &Client,
+    repository: &str,
+    number: u64,
+) -> anyhow::Result<Option<TaskSummary>> {
+    let repository = Some(repository.to_owned());
+    let mut query = TaskQuery { repository, limit: Some(500), ..TaskQuery::default() };
+    loop {
+        let page = client.tasks(&query).await.explained()?;
+        let found = page.tasks.into_iter().find(|it| it.pull_request == Some(number));
+        match (found, page.next) {
+            (Some(found), _) => return Ok(Some(found)),
+            (None, Some(next)) => query.after = Some(next),
+            (None, None) => return Ok(None),
+        }
+    }
+}
+
+fn merged_already(number: u64, merged: &Merged) -> String {
+    let commit = words::short(&merged.commit);
+    format!("Pull request #{number} was merged already, as {commit}. Nothing was done.")
+}
+
+/// Only what a task made has a receipt, and only a task ends.
+fn told(pull: &Pull, merged: &Merged, task: Option<&TaskSummary>) -> String {
+    let number = pull.number;
+    let (base, commit) = (words::line(&pull.base, 200), words::short(&merged.commit));
+    let what = format!("Pull request #{number} was merged: {base} is at {commit} now.");
+    match task {
+        None => format!("{what}\n"),
+        Some(task) => format!(
+            "{what} Task {} ends by itself.\n  lamp verify {number} --repo {}  shows that the receipt of the change holds\n",
+            task.short,
+            repo(pull),
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -137,9 +181,9 @@ mod tests {
     fn only_the_commit_that_was_looked_at_is_merged() {
         let pull = Pull { delivered: tasks::COMMIT.to_owned(), ..samples::pull() };
         assert_eq!(head(&pull, None).unwrap(), tasks::COMMIT);
-        let short = words::short(tasks::COMMIT);
-        assert_eq!(head(&pull, Some(&short.to_uppercase())).unwrap(), tasks::COMMIT);
-        for wrong in ["", &short[..11], "4b825e4b825e", "ffffffffffff"] {
+        let fewest = &tasks::COMMIT[..FEWEST];
+        assert_eq!(head(&pull, Some(&fewest.to_uppercase())).unwrap(), tasks::COMMIT);
+        for wrong in ["", &fewest[..FEWEST - 1], &words::short(fewest), &"f".repeat(40)] {
             assert!(head(&pull, Some(wrong)).is_err(), "{wrong}");
         }
         assert!(head(&Pull { head: None, ..pull }, None).is_err());
@@ -149,13 +193,21 @@ mod tests {
     fn what_somebody_pushed_is_merged_only_by_its_name() {
         let pull = Pull { delivered: "a".repeat(40), ..samples::pull() };
         insta::assert_snapshot!(format!("{:#}", head(&pull, None).unwrap_err()));
-        assert_eq!(head(&pull, Some(&words::short(tasks::COMMIT))).unwrap(), tasks::COMMIT);
+        assert_eq!(head(&pull, Some(tasks::COMMIT)).unwrap(), tasks::COMMIT);
+        assert!(head(&pull, Some(&words::short(tasks::COMMIT))).is_err());
     }
 
     #[test]
     fn what_is_merged_is_told_before_and_after() {
         let pull = samples::pull();
         let merged = Merged { commit: tasks::HASH.to_owned() };
-        insta::assert_snapshot!(summary(&pull, tasks::COMMIT) + &told(&pull, &merged));
+        let task = crate::commands::task::samples().into_iter().next();
+        let told = [
+            summary(&pull, tasks::COMMIT),
+            told(&pull, &merged, task.as_ref()),
+            told(&pull, &merged, None),
+            merged_already(7, &merged),
+        ];
+        insta::assert_snapshot!(told.join("---\n"));
     }
 }

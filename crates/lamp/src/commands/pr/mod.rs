@@ -70,6 +70,7 @@ fn author(author: &PullAuthor) -> String {
     match author {
         PullAuthor::Platform {} => "lamp".to_owned(),
         PullAuthor::Person { name } => words::line(name, 60),
+        PullAuthor::Unproven { name } => words::unproven(name),
     }
 }
 

@@ -21,20 +21,20 @@ use crate::{
     timeline::{self, Keyboard, Page, Said, ask_about_plan, next_steps, words},
 };
 
-/// The fewest letters of a hash that name a plan: as many as are shown. Whoever writes plans can look for two that begin alike, and fewer
-/// would be found in an hour.
-const FEWEST: usize = 12;
+/// The fewest letters of a hash that name a plan. Whoever writes plans can look for two that begin alike, and finds them with twelve letters
+/// in a minute: the one is read, and the other waits. Two with thirty-two nobody finds.
+pub(crate) const FEWEST: usize = 32;
 
 /// Approve the plan that waits, so that the work begins
 ///
-/// Names the plan by the beginning of its hash, as `lamp plan` shows it, so that nothing is approved that was not read. Without one, the plan is
+/// Names the plan by its hash, as `lamp plan` shows it, so that nothing is approved that was not read. Without one, the plan is
 /// shown on the terminal and asked about. Conditions narrow what the agent may do; leaving them pauses the task, which then asks for `lamp amend`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Approve {
     #[command(flatten)]
     named: Named,
 
-    /// The beginning of the plan's hash: at least 12 letters
+    /// The plan's hash, or at least 32 letters of its beginning
     #[arg(value_name = "PLAN")]
     plan: Option<String>,
 
@@ -81,7 +81,7 @@ impl Approve {
                 "which plan is meant has to be said where nobody can be asked",
                 format!(
                     "`lamp plan {short}` shows it; then `lamp approve {short} {}`",
-                    words::short(&waiting.plan.hash),
+                    words::line(&waiting.plan.hash, 64),
                     short = task.short,
                 )
             )),
@@ -145,12 +145,13 @@ mod tests {
     #[test]
     fn a_plan_is_approved_by_the_hash_that_was_shown_and_by_no_other() {
         let task = samples::waiting_for_approval();
-        assert!(check(&words::short(samples::HASH), samples::HASH, &task).is_ok());
-        assert!(check("745169C4753D", samples::HASH, &task).is_ok());
+        let fewest = &samples::HASH[..FEWEST];
+        assert!(check(fewest, samples::HASH, &task).is_ok());
+        assert!(check(&fewest.to_uppercase(), samples::HASH, &task).is_ok());
         assert!(check(samples::HASH, samples::HASH, &task).is_ok());
-        for wrong in
-            ["", "7", "745169c4753", "745169c4753e", "x45169c4753d", &format!("{}0", samples::HASH)]
-        {
+        let (short, other) = (&fewest[1..], format!("x{}", &fewest[1..]));
+        let twelve = words::short(samples::HASH);
+        for wrong in ["", "7", &twelve, short, &other, &format!("{}0", samples::HASH)] {
             assert!(check(wrong, samples::HASH, &task).is_err(), "{wrong}");
         }
     }
