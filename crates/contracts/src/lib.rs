@@ -18,6 +18,7 @@
 pub mod agent;
 pub mod channel;
 pub mod clock;
+pub mod compiled;
 pub mod egress;
 pub mod forge;
 pub mod ids;

@@ -3,7 +3,7 @@
 //! One list for both who ask: whoever takes a change out refuses those that nobody approved, and whoever reads an approval looks whether
 //! it names one. A file that only one of them knew could never be approved, or would leave unseen.
 
-/// What a forge runs: a directory at the top, or a file at the top.
+/// What a forge, or a service beside it, runs: a directory at the top, or a file at the top.
 const WORKFLOWS: &[(&str, &str)] = &[
     (".github/workflows/", "GitHub Actions"),
     (".github/actions/", "GitHub Actions"),
@@ -16,6 +16,15 @@ const WORKFLOWS: &[(&str, &str)] = &[
     (".travis.yml", "Travis CI"),
     (".buildkite/", "Buildkite"),
     (".drone.yml", "Drone"),
+    (".drone.yaml", "Drone"),
+    (".drone.jsonnet", "Drone"),
+    (".drone.star", "Drone"),
+    (".cirrus.yml", "Cirrus CI"),
+    (".cirrus.yaml", "Cirrus CI"),
+    (".cirrus.star", "Cirrus CI"),
+    (".build.yml", "SourceHut"),
+    (".build.yaml", "SourceHut"),
+    (".builds/", "SourceHut"),
     (".woodpecker.yml", "Woodpecker"),
     (".woodpecker.yaml", "Woodpecker"),
     (".woodpecker/", "Woodpecker"),
@@ -23,13 +32,27 @@ const WORKFLOWS: &[(&str, &str)] = &[
     (".tekton/", "Tekton"),
     (".semaphore/", "Semaphore"),
     ("azure-pipelines.yml", "Azure Pipelines"),
+    ("azure-pipelines.yaml", "Azure Pipelines"),
     (".azure-pipelines/", "Azure Pipelines"),
     ("bitbucket-pipelines.yml", "Bitbucket Pipelines"),
     ("appveyor.yml", "AppVeyor"),
+    ("appveyor.yaml", "AppVeyor"),
     (".appveyor.yml", "AppVeyor"),
+    (".appveyor.yaml", "AppVeyor"),
     ("cloudbuild.yaml", "Cloud Build"),
-    ("jenkinsfile", "Jenkins"),
+    ("cloudbuild.yml", "Cloud Build"),
+    ("cloudbuild.json", "Cloud Build"),
+    ("buildspec.yml", "CodeBuild"),
+    ("buildspec.yaml", "CodeBuild"),
+    ("codefresh.yml", "Codefresh"),
+    ("codefresh.yaml", "Codefresh"),
+    (".onedev-buildspec.yml", "OneDev"),
+    (".travis.yaml", "Travis CI"),
+    ("bitbucket-pipelines.yaml", "Bitbucket Pipelines"),
 ];
+
+/// Files that are run wherever they are: a job names the place, and the place is not in the repository.
+const ANYWHERE: &[(&str, &str)] = &[("jenkinsfile", "Jenkins")];
 
 /// Which forge runs the file at `path`, if one does. Case does not count, as it does not for some forges.
 pub fn workflow(path: &str) -> Option<&'static str> {
@@ -38,7 +61,11 @@ pub fn workflow(path: &str) -> Option<&'static str> {
         Some(directory) => path.starts_with(place) || path == directory,
         None => path == place,
     };
-    WORKFLOWS.iter().find(|(place, _)| is_it(place)).map(|(_, what)| *what)
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    // `Jenkinsfile.release` is as usual a name as the plain one.
+    let stem = name.split('.').next().unwrap_or(name);
+    let anywhere = || ANYWHERE.iter().find(|(known, _)| stem == *known);
+    WORKFLOWS.iter().find(|(place, _)| is_it(place)).or_else(anywhere).map(|(_, what)| *what)
 }
 
 #[cfg(test)]
@@ -46,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workflows_are_at_the_top() {
+    fn workflows_are_known_by_where_they_are() {
         for (path, what) in [
             (".github/workflows/ci.yml", "GitHub Actions"),
             (".GitHub/Workflows/ci.yml", "GitHub Actions"),
@@ -54,6 +81,22 @@ mod tests {
             (".gitlab-ci.yml", "GitLab CI"),
             (".circleci/config.yml", "CircleCI"),
             ("Jenkinsfile", "Jenkins"),
+            ("svc/Jenkinsfile", "Jenkins"),
+            ("ci/Jenkinsfile.release", "Jenkins"),
+            (".cirrus.yml", "Cirrus CI"),
+            (".build.yml", "SourceHut"),
+            (".builds/a.yml", "SourceHut"),
+            (".drone.jsonnet", "Drone"),
+            (".drone.star", "Drone"),
+            ("azure-pipelines.yaml", "Azure Pipelines"),
+            ("cloudbuild.yml", "Cloud Build"),
+            ("cloudbuild.yaml", "Cloud Build"),
+            ("cloudbuild.json", "Cloud Build"),
+            (".appveyor.yaml", "AppVeyor"),
+            ("buildspec.yml", "CodeBuild"),
+            ("buildspec.yaml", "CodeBuild"),
+            ("codefresh.yml", "Codefresh"),
+            (".onedev-buildspec.yml", "OneDev"),
         ] {
             assert_eq!(workflow(path), Some(what), "{path}");
         }

@@ -1,5 +1,7 @@
 //! What is in a file that is new or different.
 
+use contracts::compiled::compiled;
+
 use super::{
     FlagKind, Inspector, KnownSecrets, Mode, Reason, Touched, links, scripts,
     secrets::{self, Certainty},
@@ -22,6 +24,9 @@ impl<S: KnownSecrets> Inspector<'_, S> {
                 }
             }
             Mode::File | Mode::Executable | Mode::Other(_) | Mode::Submodule => {}
+        }
+        if let Some(what) = compiled(&String::from_utf8_lossy(path), new) {
+            self.flag(path, FlagKind::Compiled { what });
         }
         if self.known.is_in(new) {
             self.refuse(path, Reason::KnownSecret);

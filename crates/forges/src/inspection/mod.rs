@@ -110,6 +110,9 @@ impl<'a, S: KnownSecrets> Inspector<'a, S> {
         if let Some(what) = opening::runs(path) {
             self.flag(path, FlagKind::RunsWhenOpened { what });
         }
+        if let Some(what) = opening::instructs(path) {
+            self.flag(path, FlagKind::Instructs { what });
+        }
         if let Some(kind) = opening::steers_git(path) {
             self.flag(path, kind);
         }

@@ -1,4 +1,4 @@
-//! Files that run without anybody asking: when a directory is opened or entered, when dependencies are installed, when a forge
+//! Files that run or instruct without anybody asking: when a directory is opened or entered, also by an agent, when dependencies are installed, when a forge
 //! sees a push (those are listed in [`contracts::forge`], where approvals are looked at too). Known by their names, in any case, because editors on some systems do not care either.
 
 use super::verdict::FlagKind;
@@ -13,20 +13,56 @@ const DIRECTORIES: &[(&str, &str)] = &[
     (".husky", "git hooks"),
     (".githooks", "git hooks"),
     (".git-hooks", "git hooks"),
+    (".direnv", "direnv"),
+];
+
+/// Directories of agents: their every file is read, or run, by whoever opens one there.
+const OF_AGENTS: &[(&str, &str)] = &[
     (".claude", "Claude Code"),
     (".codex", "Codex"),
     (".cursor", "Cursor"),
     (".gemini", "Gemini"),
     (".opencode", "OpenCode"),
-    (".direnv", "direnv"),
+    (".agents", "agents"),
+    (".windsurf", "Windsurf"),
+    (".clinerules", "Cline"),
+    (".roo", "Roo Code"),
+    (".continue", "Continue"),
+    (".kiro", "Kiro"),
+    (".amazonq", "Amazon Q"),
+    (".junie", "Junie"),
+    (".aider", "aider"),
 ];
+
+/// Files that agents read, or take programs from.
+const FOR_AGENTS: &[(&str, &str)] = &[
+    ("agents.md", "agents"),
+    ("agents.override.md", "Codex"),
+    ("agent.md", "agents"),
+    ("claude.md", "Claude Code"),
+    ("claude.local.md", "Claude Code"),
+    ("gemini.md", "Gemini"),
+    ("copilot-instructions.md", "Copilot"),
+    (".mcp.json", "tools of agents"),
+    ("mcp.json", "tools of agents"),
+    ("opencode.json", "OpenCode"),
+    ("opencode.jsonc", "OpenCode"),
+    (".cursorrules", "Cursor"),
+    (".cursorignore", "Cursor"),
+    (".windsurfrules", "Windsurf"),
+    (".clinerules", "Cline"),
+    (".goosehints", "Goose"),
+    (".aider.conf.yml", "aider"),
+];
+
+/// Directories of `.github` that Copilot reads.
+const OF_COPILOT: &[&str] =
+    &[".github/instructions/", ".github/prompts/", ".github/chatmodes/", ".github/agents/"];
 
 /// Files that count, wherever they are.
 const FILES: &[(&str, &str)] = &[
     (".envrc", "direnv"),
     (".devcontainer.json", "dev containers"),
-    (".mcp.json", "tools of agents"),
-    ("opencode.json", "OpenCode"),
     (".npmrc", "npm"),
     (".yarnrc", "Yarn"),
     (".yarnrc.yml", "Yarn"),
@@ -90,6 +126,18 @@ pub(super) fn runs(path: &[u8]) -> Option<&'static str> {
     found.or(is_hook.then_some("git hooks")).or(cargo.then_some("Cargo"))
 }
 
+/// Which agent takes it up, if one does.
+pub(super) fn instructs(path: &[u8]) -> Option<&'static str> {
+    let path = lower(path);
+    let mut parts: Vec<&str> = path.split('/').collect();
+    let name = parts.pop()?;
+    let by_directory = OF_AGENTS.iter().find(|(directory, _)| parts.contains(directory));
+    let by_name = FOR_AGENTS.iter().find(|(file, _)| *file == name);
+    let copilot = OF_COPILOT.iter().any(|directory| path.starts_with(directory));
+    let found = by_directory.or(by_name).map(|(_, what)| *what);
+    found.or(copilot.then_some("Copilot"))
+}
+
 /// Which forge runs it, if one does.
 pub(super) fn workflow(path: &[u8]) -> Option<&'static str> {
     contracts::forge::workflow(&String::from_utf8_lossy(path))
@@ -132,8 +180,6 @@ mod tests {
             "a/.envrc",
             ".husky/pre-commit",
             "tools/hooks/pre-commit",
-            ".mcp.json",
-            ".claude/settings.json",
             "x.code-workspace",
             ".cargo/config.toml",
             ".devcontainer/devcontainer.json",
@@ -145,6 +191,37 @@ mod tests {
             ["Makefile", "src/hooks/use.ts", "hooks.md", "src/main.rs", "vscode/x", "update"]
         {
             assert_eq!(runs(path.as_bytes()), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_agents_take_up_by_themselves_is_known_by_its_name() {
+        for path in [
+            "AGENTS.md",
+            "web/Agents.md",
+            "CLAUDE.md",
+            "GEMINI.md",
+            ".claude/settings.json",
+            ".claude/agents/reviewer.md",
+            ".mcp.json",
+            ".codex/config.toml",
+            ".gemini/settings.json",
+            "opencode.json",
+            ".cursor/rules/a.mdc",
+            ".cursorrules",
+            ".github/copilot-instructions.md",
+            ".github/instructions/a.instructions.md",
+        ] {
+            assert!(instructs(path.as_bytes()).is_some(), "{path}");
+        }
+        for path in [
+            "README.md",
+            "agents/a.yaml",
+            "src/claude.rs",
+            ".github/CODEOWNERS",
+            "docs/instructions/a.md",
+        ] {
+            assert_eq!(instructs(path.as_bytes()), None, "{path}");
         }
     }
 

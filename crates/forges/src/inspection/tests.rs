@@ -54,6 +54,36 @@ fn workflow_files_need_an_approval_of_their_own() {
 }
 
 #[test]
+fn notes_for_agents_and_compiled_files_are_looked_at_twice() {
+    let flags = judged(&Policy::default(), &[added("AGENTS.md", Mode::File)]).unwrap();
+    assert_eq!(
+        flags[0].to_string(),
+        "`AGENTS.md` instructs or runs whoever opens an agent there (agents)"
+    );
+    let gone = Touched {
+        after: None,
+        before: added("x", Mode::File).after,
+        path: b".claude/settings.json".to_vec(),
+    };
+    let flags = judged(&Policy::default(), &[gone]).unwrap();
+    assert_eq!(flags[0].kind, FlagKind::Instructs { what: "Claude Code" });
+    assert_eq!(
+        flags.into_iter().next().unwrap().told().kind,
+        contracts::forge::FlagKind::RunsWhenOpened
+    );
+    for (path, bytes) in [
+        ("__pycache__/test_calc.cpython-311.pyc", &b"\x6f\x0d"[..]),
+        ("bin/check", b"\x7fELF\x02\x01"),
+    ] {
+        let policy = Policy::default();
+        let mut inspector = Inspector::new(&policy, &NoSecrets);
+        inspector.content(&added(path, Mode::File), None, bytes);
+        let flags = inspector.verdict().unwrap();
+        assert!(matches!(flags[0].kind, FlagKind::Compiled { .. }), "{path}: {flags:?}");
+    }
+}
+
+#[test]
 fn a_crowd_of_one_kind_hides_no_other() {
     let crowd = (0..2 * MOST_FLAGS).map(|number| added(&format!("a/{number}"), Mode::Executable));
     let touched: Vec<Touched> = crowd.chain([added("z/link", Mode::Symlink)]).collect();

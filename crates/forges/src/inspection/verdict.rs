@@ -27,6 +27,14 @@ pub enum FlagKind {
     LifecycleScript {
         script: String,
     },
+    /// Notes and settings that an agent takes up by itself from where it is opened.
+    Instructs {
+        what: &'static str,
+    },
+    /// It is no source: nobody can read what it does.
+    Compiled {
+        what: &'static str,
+    },
     BecameExecutable,
     Link,
     Submodule,
@@ -49,12 +57,13 @@ impl Flag {
     /// As the engine hears of it.
     pub(crate) fn told(self) -> forge::Flag {
         let kind = match &self.kind {
-            FlagKind::RunsWhenOpened { .. } | FlagKind::LifecycleScript { .. } => {
-                forge::FlagKind::RunsWhenOpened
-            }
+            FlagKind::RunsWhenOpened { .. }
+            | FlagKind::LifecycleScript { .. }
+            | FlagKind::Instructs { .. } => forge::FlagKind::RunsWhenOpened,
             FlagKind::Workflow { .. } => forge::FlagKind::Workflow,
             FlagKind::Submodule | FlagKind::Modules => forge::FlagKind::Submodule,
             FlagKind::BecameExecutable
+            | FlagKind::Compiled { .. }
             | FlagKind::Link
             | FlagKind::Attributes
             | FlagKind::LikeSecret { .. }
@@ -72,6 +81,12 @@ impl fmt::Display for Flag {
             FlagKind::Workflow { what } => write!(f, "is run by the forge ({what})"),
             FlagKind::LifecycleScript { script } => {
                 write!(f, "runs `{script}` when it is installed")
+            }
+            FlagKind::Instructs { what } => {
+                write!(f, "instructs or runs whoever opens an agent there ({what})")
+            }
+            FlagKind::Compiled { what } => {
+                write!(f, "is compiled ({what}), and can be run instead of a source")
             }
             FlagKind::BecameExecutable => f.write_str("is executable now"),
             FlagKind::Link => f.write_str("is a symbolic link"),
