@@ -212,7 +212,8 @@ const fn outcome(outcome: Outcome) -> OutcomeRecord {
         Outcome::Flaky => OutcomeRecord::Flaky,
         Outcome::KnownFailure => OutcomeRecord::KnownFailure,
         Outcome::Regressed(_) => OutcomeRecord::Regressed,
-        Outcome::NotRun => OutcomeRecord::NotRun,
+        // What the change judges itself by is, for whoever reads, as if there had been no check; the sentence says why.
+        Outcome::NotRun | Outcome::Brought => OutcomeRecord::NotRun,
         Outcome::Unjudged => OutcomeRecord::Unjudged,
     }
 }
@@ -250,6 +251,8 @@ const fn class(kind: Weakening) -> WeakenedClass {
         | Weakening::Loosened
         | Weakening::CommandTolerant
         | Weakening::CheckChanged
+        | Weakening::RunnerTouched
+        | Weakening::NotSource
         | Weakening::ThresholdLowered
         | Weakening::SnapshotRewritten
         | Weakening::Unread => WeakenedClass::Weakened,

@@ -37,6 +37,8 @@ pub enum Outcome {
     NotRun,
     /// It fails on head, and what it did on base is not known.
     Unjudged,
+    /// It does not fail, and is of the change's own making: whoever wrote the change wrote what it would be judged by.
+    Brought,
 }
 
 /// Why a check is worse than on base. In words by [`fmt::Display`].
@@ -110,6 +112,28 @@ impl Verdict {
         self.conclusion == Conclusion::Passes
     }
 
+    /// The same verdict, where the repository had no check and all of these came with the change. They can speak against it: what fails,
+    /// fails. They cannot speak for it.
+    #[must_use]
+    pub fn of_checks_that_the_change_brings(mut self) -> Self {
+        for check in &mut self.checks {
+            check.outcome = match check.outcome {
+                Outcome::Passed | Outcome::Fixed | Outcome::Flaky | Outcome::Brought => {
+                    Outcome::Brought
+                }
+                stays @ (Outcome::KnownFailure
+                | Outcome::Regressed(_)
+                | Outcome::NotRun
+                | Outcome::Unjudged) => stays,
+            };
+        }
+        self.conclusion = match self.conclusion {
+            Conclusion::Passes | Conclusion::Unproven => Conclusion::Unproven,
+            Conclusion::Fails => Conclusion::Fails,
+        };
+        self
+    }
+
     /// The checks that should be run again on head before this is believed: a single failure may be chance.
     pub fn wanted_reruns(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|verdict| verdict.wants_rerun()).map(|verdict| &verdict.check)
@@ -140,7 +164,11 @@ impl CheckVerdict {
     /// Whether the change must not go on because of this check.
     pub fn blocks(&self) -> bool {
         match self.outcome {
-            Outcome::Passed | Outcome::Fixed | Outcome::Flaky | Outcome::KnownFailure => false,
+            Outcome::Passed
+            | Outcome::Fixed
+            | Outcome::Flaky
+            | Outcome::KnownFailure
+            | Outcome::Brought => false,
             Outcome::Regressed(_) | Outcome::Unjudged => true,
             // A command that nobody declared and that is not there, on base neither, is no check of this repository.
             Outcome::NotRun => {
@@ -163,7 +191,7 @@ impl CheckVerdict {
                     self.head.as_ref().is_some_and(|side| side.counts.tests.passed > 0);
                 some_passed && self.count(Change::NotReached) == 0
             }
-            Outcome::Regressed(_) | Outcome::NotRun | Outcome::Unjudged => false,
+            Outcome::Regressed(_) | Outcome::NotRun | Outcome::Unjudged | Outcome::Brought => false,
         }
     }
 
@@ -181,6 +209,7 @@ impl CheckVerdict {
             | Outcome::Fixed
             | Outcome::Flaky
             | Outcome::KnownFailure
+            | Outcome::Brought
             | Outcome::Unjudged => false,
         };
         failed_once && self.reruns == 0
@@ -331,6 +360,7 @@ impl fmt::Display for Outcome {
             Self::Regressed(reason) => write!(f, "regression: {reason}"),
             Self::NotRun => f.write_str("not run"),
             Self::Unjudged => f.write_str("fails, and base is not known"),
+            Self::Brought => f.write_str("brought by the change, so it proves nothing"),
         }
     }
 }

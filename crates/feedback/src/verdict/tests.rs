@@ -270,6 +270,22 @@ fn nothing_that_ran_proves_nothing() {
 }
 
 #[test]
+fn checks_that_only_the_change_brings_can_speak_against_it_and_not_for_it() {
+    let brought = |base: Run, head: Run| {
+        let verdict = verdict(vec![base], vec![head]).of_checks_that_the_change_brings();
+        (verdict.checks[0].outcome, verdict.conclusion)
+    };
+    // `make: *** No rule to make target` on base, and `true` or a test that is always right on head.
+    for head in [exits(0, ""), exits(0, "a+")] {
+        assert_eq!(brought(exits(2, ""), head), (Outcome::Brought, Conclusion::Unproven));
+    }
+    assert_eq!(brought(exits(0, "a+"), exits(0, "a+")).1, Conclusion::Unproven);
+    assert_eq!(brought(exits(1, "a- b+"), exits(1, "a- b+")).1, Conclusion::Unproven);
+    let failing = (Outcome::Regressed(Reason::Tests), Conclusion::Fails);
+    assert_eq!(brought(exits(2, ""), exits(1, "a-")), failing);
+}
+
+#[test]
 fn a_run_that_is_stopped_each_time_and_gets_less_far_proves_nothing() {
     let base = ends(Ended::TimedOut, "a+ b+ c+");
     let same = verdict(vec![base.clone()], vec![base.clone()]);
@@ -356,7 +372,12 @@ fn a_baseline_is_known_by_all_that_it_depends_on() {
         check: &check,
         image: Digest::of(b"1"),
         platform_version: "0.1.0",
+        report: None,
+        around: &[],
     };
+    let around = |name: &str, value: &str| [(name.to_owned(), value.to_owned())];
+    let (hook, variable) = (around("post_clone", "make deps"), around("variable X", "1"));
+    let (other_value, other_commit) = (around("variable X", "2"), around("repository b", "c"));
     let all = [
         first,
         Baseline { repository: &another, ..first },
@@ -364,6 +385,11 @@ fn a_baseline_is_known_by_all_that_it_depends_on() {
         Baseline { check: &other, ..first },
         Baseline { image: Digest::of(b"2"), ..first },
         Baseline { platform_version: "0.2.0", ..first },
+        Baseline { report: Some("report.xml"), ..first },
+        Baseline { around: &hook, ..first },
+        Baseline { around: &variable, ..first },
+        Baseline { around: &other_value, ..first },
+        Baseline { around: &other_commit, ..first },
     ];
     let keys: std::collections::BTreeSet<Digest> = all.iter().map(baseline_key).collect();
     assert_eq!(keys.len(), all.len());

@@ -1,7 +1,7 @@
 //! The checks on the commit that the change began from. What they did there is not the change's fault (FB3).
 //!
-//! The same commit, command and image (with the host's tools, where they are the image) give the same answer, so it is kept on this host, and found again by the next attempt and the next
-//! task. Losing it costs a run.
+//! The same commit, command, image (with the host's tools, where they are the image), hooks, variables and other repositories give the
+//! same answer, so it is kept on this host, and found again by the next attempt and the next task. Losing it costs a run.
 
 use contracts::outfit::Outfit;
 use domain::{code::CommitId, task::Purpose};
@@ -11,9 +11,10 @@ use feedback::{
 };
 
 use super::{
-    super::{Scene, Trouble, refused, side},
-    capture::{Captured, Ending, Runner},
+    super::{Scene, Trouble, open, refused},
+    capture::{Captured, Ending},
     choice::Chosen,
+    rounds::Round,
 };
 use crate::Hands;
 
@@ -25,25 +26,29 @@ pub(super) async fn runs<H: Hands>(
     chosen: &Chosen,
 ) -> Result<Vec<Vec<Captured>>, Trouble> {
     let repository = scene.repository()?;
+    let around = around(scene, base).await?;
     let key = |check: &Check| {
+        let declared = outfit.checks.iter().find(|it| it.name == check.name);
         baseline_key(&Baseline {
             repository,
             commit: base,
             check,
             image: outfit.digest,
             platform_version: env!("CARGO_PKG_VERSION"),
+            report: declared.and_then(|it| it.report.as_deref()),
+            around: &around,
         })
     };
     let memory = &scene.engine.settings.baselines;
     let mut known: Vec<Option<Vec<Captured>>> =
         chosen.checks.iter().map(|check| memory.recall(key(check))).collect();
     if known.iter().any(Option::is_none) {
-        let sandbox = scene.side_sandbox("baseline");
-        side::open(scene, sandbox, Purpose::Verify, base).await?;
-        let runner =
-            Runner { scene, sandbox, declared: &outfit.checks, chosen, part: "baseline check" };
-        let seen = missing(&runner, &chosen.checks, &mut known).await;
-        side::close(scene, sandbox, seen).await?;
+        let fresh = look(scene, outfit, base, chosen, &known).await?;
+        for (known, runs) in known.iter_mut().zip(fresh) {
+            if known.is_none() {
+                *known = Some(runs);
+            }
+        }
         // Whoever was refused a host may pass when it is allowed, and then the change would be praised for it.
         let was_cut_off = refused::hosts(scene).await.is_ok_and(|hosts| !hosts.is_empty());
         for (check, runs) in chosen.checks.iter().zip(&known) {
@@ -59,21 +64,48 @@ pub(super) async fn runs<H: Hands>(
     Ok(known.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-async fn missing<H: Hands>(
-    runner: &Runner<'_, '_, H>,
-    checks: &[Check],
-    known: &mut [Option<Vec<Captured>>],
-) -> Result<(), Trouble> {
-    for ((number, check), known) in (0..).zip(checks).zip(known) {
-        if known.is_some() {
-            continue;
-        }
-        let mut runs = vec![runner.run(check, 2 * number).await?];
-        // One failure may be chance, and would excuse the same failure of every change.
-        if runs.iter().all(|run| run.ending != Ending::Exited(0)) {
-            runs.push(runner.run(check, 2 * number + 1).await?);
-        }
-        *known = Some(runs);
-    }
-    Ok(())
+/// What the sandbox of a run is made of besides its image and its commit, as far as the result can depend on it.
+async fn around<H: Hands>(
+    scene: &Scene<'_, H>,
+    base: &CommitId,
+) -> Result<Vec<(String, String)>, Trouble> {
+    let sandbox = scene.side_sandbox("baseline");
+    let spec = open::spec(scene, sandbox, Purpose::Verify, base).await?;
+    let compute = spec.compute;
+    let mut around = vec![
+        ("post clone".to_owned(), spec.hooks.post_clone),
+        ("post start".to_owned(), spec.hooks.post_start),
+        ("tier".to_owned(), format!("{:?}", spec.tier)),
+        ("memory".to_owned(), compute.memory_mib.to_string()),
+        ("processes".to_owned(), compute.processes.to_string()),
+    ];
+    let variables = spec.network.map(|network| network.variables).unwrap_or_default();
+    around.extend(variables.into_iter().map(|(name, value)| (format!("variable {name}"), value)));
+    let others = spec.sources.into_iter().skip(1);
+    around
+        .extend(others.map(|it| (format!("repository {}", it.repository), it.commit.to_string())));
+    Ok(around)
+}
+
+/// Runs what is not known, and once more in another sandbox what failed: one failure may be chance, and would excuse the same failure of
+/// every change.
+async fn look<H: Hands>(
+    scene: &Scene<'_, H>,
+    outfit: &Outfit,
+    commit: &CommitId,
+    chosen: &Chosen,
+    known: &[Option<Vec<Captured>>],
+) -> Result<Vec<Vec<Captured>>, Trouble> {
+    let round = |number, sandbox| Round { commit, sandbox, part: "baseline check", number };
+    let wanted: Vec<bool> = known.iter().map(Option::is_none).collect();
+    let first = round(0, "baseline").run(scene, outfit, chosen, &wanted).await?;
+    let has_failed =
+        |run: &Option<Captured>| run.as_ref().is_some_and(|run| run.ending != Ending::Exited(0));
+    let failed: Vec<bool> = first.runs.iter().map(has_failed).collect();
+    let again = if failed.contains(&true) {
+        round(1, "baseline again").run(scene, outfit, chosen, &failed).await?.runs
+    } else {
+        vec![None; chosen.checks.len()]
+    };
+    Ok(first.runs.into_iter().zip(again).map(|(a, b)| a.into_iter().chain(b).collect()).collect())
 }

@@ -187,7 +187,7 @@ impl<H: Hands> Runner<'_, '_, H> {
         let place = self.place(&root, &check.directory);
         let command = Exec {
             argv: ["/bin/sh", "-c", check.command.as_str()].map(str::to_owned).to_vec(),
-            environment: BTreeMap::from([("CI".to_owned(), "true".to_owned())]),
+            environment: environment(),
             path: Vec::new(),
             sweeps: true,
             directory: place.inside(),
@@ -195,6 +195,15 @@ impl<H: Hands> Runner<'_, '_, H> {
             terminal: None,
             limit: declared.map_or(USUAL, |declared| declared.limit),
             output_limit: 64 << 20,
+        };
+        let report = declared.and_then(|declared| declared.report.as_ref());
+        let report = report.map(|path| format!("{root}/{path}"));
+        // One that the change commits, or that an earlier run left, tells nothing of this run.
+        let report = match report {
+            Some(path) if self.clear("report", number, std::slice::from_ref(&path)).await => {
+                Some(path)
+            }
+            Some(_) | None => None,
         };
         let left = allowance::left(scene).map_err(Trouble::Failed)?;
         let command =
@@ -236,8 +245,8 @@ impl<H: Hands> Runner<'_, '_, H> {
                 return Err(Trouble::Failed(Failure { message, ..failure }));
             }
         }
-        let report = match declared.and_then(|declared| declared.report.as_ref()) {
-            Some(path) => self.read(&format!("{root}/{path}")).await,
+        let report = match report {
+            Some(path) => self.read(&path).await,
             None => None,
         };
         Ok(Captured {
@@ -251,25 +260,61 @@ impl<H: Hands> Runner<'_, '_, H> {
         })
     }
 
-    /// Reports of coverage, where tools usually leave them: at the root, and in the directories of the checks.
+    /// Reports of coverage, where tools usually leave them.
     pub(super) async fn coverage(&self) -> Vec<(Place, Vec<u8>)> {
-        let Ok(root) = self.scene.checkout() else { return Vec::new() };
-        let mut places = vec![self.place(&root, &Directory::default())];
-        for check in &self.chosen.checks {
-            let place = self.place(&root, &check.directory);
-            if !places.contains(&place) && places.len() < DIRECTORIES {
-                places.push(place);
-            }
-        }
         let mut found = Vec::new();
-        for place in places {
-            let directory = place.inside();
-            for name in COVERAGE {
-                let read = self.read(&format!("{directory}/{name}")).await;
-                found.extend(read.map(|bytes| (place.clone(), bytes)));
-            }
+        for (place, path) in self.coverage_paths() {
+            found.extend(self.read(&path).await.map(|bytes| (place, bytes)));
         }
         found
+    }
+
+    /// Removes what a hook has left in those places, so that what is there later was left by a check.
+    pub(super) async fn clear_coverage(&self) {
+        let paths: Vec<String> = self.coverage_paths().into_iter().map(|(_, path)| path).collect();
+        self.clear("coverage", 0, &paths).await;
+    }
+
+    /// At the root, and in the directories of the checks. A file of the commit itself is what somebody says of coverage, not what a run
+    /// has seen: it is neither read nor removed.
+    fn coverage_paths(&self) -> Vec<(Place, String)> {
+        let Ok(root) = self.scene.checkout() else { return Vec::new() };
+        let mut directories = vec![Directory::default()];
+        for check in &self.chosen.checks {
+            if !directories.contains(&check.directory) && directories.len() < DIRECTORIES {
+                directories.push(check.directory.clone());
+            }
+        }
+        let paths = directories.iter().flat_map(|directory| {
+            COVERAGE.iter().filter(|name| !self.chosen.is_tracked(&directory.file(name))).map(
+                |name| (self.place(&root, directory), format!("{root}/{}", directory.file(name))),
+            )
+        });
+        paths.collect()
+    }
+
+    /// Whether nothing is left at these paths.
+    async fn clear(&self, part: &'static str, number: u32, paths: &[String]) -> bool {
+        let Ok(root) = self.scene.checkout() else { return false };
+        let words = ["/bin/sh", "-c", "rm -rf -- \"$@\"", "sh"].map(str::to_owned);
+        let command = Exec {
+            argv: words.iter().chain(paths).cloned().collect(),
+            environment: BTreeMap::new(),
+            path: Vec::new(),
+            sweeps: true,
+            directory: root,
+            user: User::Agent,
+            terminal: None,
+            limit: READING,
+            output_limit: 64 << 10,
+        };
+        let (_no_input, input) = mpsc::channel(1);
+        let (output, said) = mpsc::channel(16);
+        let name = CommandName::from(self.scene.numbered_key(part, number));
+        let streams = Streams { input, output };
+        let running = self.scene.hands().sandboxes().exec(self.sandbox, &name, &command, streams);
+        let (finished, _) = tokio::join!(running, ends(said));
+        finished.is_ok_and(|finished| finished.ending == Ended::Exited(0))
     }
 
     fn place(&self, root: &str, directory: &Directory) -> Place {
@@ -306,6 +351,16 @@ impl<H: Hands> Runner<'_, '_, H> {
             }
         }
     }
+}
+
+/// What every check finds in its environment.
+fn environment() -> BTreeMap<String, String> {
+    let variables = [
+        ("CI", "true"),
+        // Compiled modules that a commit holds beside its sources would be run in their place: Python looks for them here instead.
+        ("PYTHONPYCACHEPREFIX", "/tmp/lamplighter-pycache"),
+    ];
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
 /// What is looked at of both streams.

@@ -1,5 +1,7 @@
 //! Which checks there are: those that people declared, or those that the files of the base commit tell of.
 
+use std::collections::BTreeSet;
+
 use contracts::{
     forge::{Files, Forges as _},
     outfit::{DeclaredCheck, Outfit},
@@ -12,12 +14,31 @@ use crate::Hands;
 
 pub(super) struct Chosen {
     pub(super) checks: Vec<Check>,
+    pub(super) origin: Origin,
     /// Those that the change leaves. Not run, but compared.
     pub(super) after: Vec<Check>,
-    files: Files,
+    /// Of the base commit.
+    pub(super) files: Files,
+    /// What the change's own commit holds. Such a file was not made by a run.
+    tracked: BTreeSet<String>,
+}
+
+/// Who says what the checks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// They are declared.
+    People,
+    Base,
+    /// Nobody but whoever is judged by them.
+    Change,
 }
 
 impl Chosen {
+    /// Whether a path of the repository is a part of the change's commit, so that it is there without any run.
+    pub(super) fn is_tracked(&self, path: &str) -> bool {
+        self.tracked.contains(path)
+    }
+
     /// The name of the Go module in a directory: without it, Go's tests have no files.
     pub(super) fn go_module(&self, directory: &Directory) -> Option<String> {
         let bytes = self.files.contents.get(&directory.file("go.mod"))?;
@@ -27,7 +48,8 @@ impl Chosen {
     }
 }
 
-/// The base's own checks, whatever the change makes of them. A repository that had none is judged by those that the change brings.
+/// The base's own checks, whatever the change makes of them. Where there was none, those that the change brings are run: they can speak
+/// against it, and not for it.
 pub(super) async fn choose<H: Hands>(
     scene: &Scene<'_, H>,
     outfit: &Outfit,
@@ -35,16 +57,19 @@ pub(super) async fn choose<H: Hands>(
     head: &CommitId,
 ) -> Result<Chosen, Trouble> {
     let declared = declared(scene, &outfit.checks)?;
-    let files = read(scene, base).await?;
-    if !declared.is_empty() {
-        return Ok(Chosen { after: declared.clone(), checks: declared, files });
-    }
-    let after = found(&read(scene, head).await?);
-    let mut checks = found(&files);
-    if checks.is_empty() {
-        checks.clone_from(&after);
-    }
-    Ok(Chosen { checks, after, files })
+    let (files, changed) = (read(scene, base).await?, read(scene, head).await?);
+    let (checks, after, origin) = if declared.is_empty() {
+        let (before, after) = (found(&files), found(&changed));
+        if before.is_empty() {
+            (after.clone(), after, Origin::Change)
+        } else {
+            (before, after, Origin::Base)
+        }
+    } else {
+        (declared.clone(), declared, Origin::People)
+    };
+    let tracked = changed.paths.into_iter().collect();
+    Ok(Chosen { checks, origin, after, files, tracked })
 }
 
 fn declared<H: Hands>(

@@ -93,6 +93,7 @@ fn reasons(check: &CheckVerdict, run: &Captured, refused: &[Refused]) -> Option<
         | Outcome::Regressed(Reason::Tests | Reason::NoTestLeft)
         | Outcome::Passed
         | Outcome::Fixed
+        | Outcome::Brought
         | Outcome::Flaky => false,
     };
     (is_silent && !refused.is_empty()).then(|| refused.to_vec())

@@ -6,20 +6,20 @@
 //!              ──▶ what it does to the tests ───────────────────────────────────┘
 //! ```
 //!
-//! What the agent claims does not count, and what it makes of the checks neither: those of the base commit are run. A repeat runs them
-//! again, in another clean sandbox.
+//! What the agent claims does not count, and what it makes of the checks neither: those of the base commit are run. Each run that is made to
+//! be sure, and each repeat of the step, has another clean sandbox.
 
 mod baseline;
 mod capture;
 mod choice;
 mod cut_off;
+mod rounds;
 mod tests_touched;
 
 use contracts::outfit::Outfit;
 use domain::{
     code::CommitId,
     failure::{Failure, FailureKind},
-    id::SandboxId,
     progress::Footprint,
     task::{Purpose, Report, Work},
 };
@@ -30,14 +30,16 @@ use feedback::{
 
 pub(crate) use self::{capture::Captured, tests_touched::Touched};
 use self::{
-    capture::{Place, Runner},
-    choice::Chosen,
+    capture::Place,
+    choice::{Chosen, Origin},
+    rounds::Round,
 };
-use super::{Done, Outcome, Scene, Trouble, open, side};
+use super::{Done, Outcome, Scene, Trouble, open};
 use crate::{Hands, record::ChecksRecord};
 
-/// How often a check that failed is run again before it is believed.
-const RERUNS: u32 = 2;
+/// The sandboxes in which a check that failed is run again before it is believed: each is another, so that no run finds what one before it
+/// has left.
+const AGAIN: [&str; 2] = ["verify again", "verify once more"];
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let Some(commit) = scene.task.stage.work().and_then(Work::commit) else {
@@ -49,7 +51,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let chosen = choice::choose(scene, &outfit, base, commit).await?;
     let before = baseline::runs(scene, &outfit, base, &chosen).await?;
     let after = on_head(scene, &outfit, commit, &chosen, &before).await?;
-    let verdict = verdict(&chosen.checks, &before, &after.runs);
+    let verdict = verdict(&chosen, &before, &after.runs);
     let touched = tests_touched::look(scene, &chosen, &verdict, (base, commit), &after).await?;
     let record = ChecksRecord::of((base, commit), &verdict, (&before, &after.runs), &touched);
     let evidence = scene.keep(&record.to_text())?;
@@ -70,7 +72,7 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     Ok(Done::Reports(vec![report]))
 }
 
-/// All that was seen in the sandbox of the change.
+/// All that was seen of the change.
 pub(super) struct Head {
     /// For each check, its runs: the first, and those that were made to be sure.
     runs: Vec<Vec<Captured>>,
@@ -85,46 +87,37 @@ async fn on_head<H: Hands>(
     chosen: &Chosen,
     before: &[Vec<Captured>],
 ) -> Result<Head, Trouble> {
-    let sandbox = scene.side_sandbox("verify");
-    side::open(scene, sandbox, Purpose::Verify, commit).await?;
-    let seen = look_at_head(scene, outfit, sandbox, chosen, before).await;
-    side::close(scene, sandbox, seen).await
-}
-
-async fn look_at_head<H: Hands>(
-    scene: &Scene<'_, H>,
-    outfit: &Outfit,
-    sandbox: SandboxId,
-    chosen: &Chosen,
-    before: &[Vec<Captured>],
-) -> Result<Head, Trouble> {
     let checks = &chosen.checks;
-    let runner = Runner { scene, sandbox, declared: &outfit.checks, chosen, part: "check" };
-    let mut runs = Vec::with_capacity(checks.len());
-    for (number, check) in (0..).zip(checks) {
-        runs.push(vec![runner.run(check, number * (RERUNS + 1)).await?]);
-    }
-    for again in 1..=RERUNS {
-        let verdict = verdict(checks, before, &runs);
-        let wanted: Vec<Check> = verdict.wanted_reruns().cloned().collect();
-        for ((number, check), runs) in (0..).zip(checks).zip(&mut runs) {
-            if wanted.contains(check) {
-                runs.push(runner.run(check, number * (RERUNS + 1) + again).await?);
-            }
+    let round = |number, sandbox| Round { commit, sandbox, part: "check", number };
+    let all = vec![true; checks.len()];
+    let first = round(0, "verify").run(scene, outfit, chosen, &all).await?;
+    let mut runs: Vec<Vec<Captured>> =
+        first.runs.into_iter().map(|run| run.into_iter().collect()).collect();
+    for (number, sandbox) in (1..).zip(AGAIN) {
+        let verdict = verdict(chosen, before, &runs);
+        let failed: Vec<&Check> = verdict.wanted_reruns().collect();
+        if failed.is_empty() {
+            break;
+        }
+        let wanted: Vec<bool> = checks.iter().map(|check| failed.contains(&check)).collect();
+        let seen = round(number, sandbox).run(scene, outfit, chosen, &wanted).await?;
+        for (runs, again) in runs.iter_mut().zip(seen.runs) {
+            runs.extend(again);
         }
     }
-    let coverage = runner.coverage().await;
-    Ok(Head { runs, coverage })
+    Ok(Head { runs, coverage: first.coverage })
 }
 
-fn verdict(checks: &[Check], before: &[Vec<Captured>], after: &[Vec<Captured>]) -> Verdict {
+fn verdict(chosen: &Chosen, before: &[Vec<Captured>], after: &[Vec<Captured>]) -> Verdict {
     let runs = |captured: &[Captured]| captured.iter().map(Captured::run).collect();
-    let evidence = checks.iter().zip(before).zip(after).map(|((check, before), after)| Evidence {
-        check: check.clone(),
-        base: runs(before),
-        head: runs(after),
+    let evidence = chosen.checks.iter().zip(before).zip(after).map(|((check, before), after)| {
+        Evidence { check: check.clone(), base: runs(before), head: runs(after) }
     });
-    judge(evidence.collect())
+    let verdict = judge(evidence.collect());
+    match chosen.origin {
+        Origin::People | Origin::Base => verdict,
+        Origin::Change => verdict.of_checks_that_the_change_brings(),
+    }
 }
 
 /// Checks that could not be run on either side, where nothing else says anything about the change: no agent can mend that.

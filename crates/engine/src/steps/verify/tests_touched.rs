@@ -1,6 +1,9 @@
 //! What the change does to the tests themselves (FB4), and how much of it they run (FB5).
 
-use contracts::forge::{FileVersion, Forges as _};
+use contracts::{
+    compiled::compiled,
+    forge::{FileVersion, Forges as _},
+};
 use domain::code::CommitId;
 use feedback::verdict::{
     Verdict,
@@ -36,7 +39,17 @@ pub(super) async fn look<H: Hands>(
         .map(|file| FileChange { old: version(file.old.as_ref()), new: version(file.new.as_ref()) })
         .collect();
     let mut weakened = weakened::in_files(&changes);
-    for more in [weakened::lost_checks(&chosen.checks, &chosen.after), weakened::in_runs(verdict)] {
+    let no_sources = compared.files.iter().filter_map(|file| {
+        let new = file.new.as_ref()?;
+        let what = compiled(&new.path, new.bytes.as_deref().unwrap_or_default())?;
+        Some((new.path.as_str(), what))
+    });
+    for more in [
+        weakened::lost_checks(&chosen.checks, &chosen.after),
+        weakened::behind_checks(&chosen.checks, &chosen.files.contents, &changes),
+        weakened::not_sources(no_sources),
+        weakened::in_runs(verdict),
+    ] {
         weakened.weakened.extend(more.weakened);
         weakened.left_off += more.left_off;
     }

@@ -96,7 +96,7 @@ pub(super) fn without_marks(line: &str) -> String {
     line.split_whitespace().filter(|word| !is_mark(word)).collect::<Vec<_>>().join(" ")
 }
 
-fn tolerant(line: &str, path: &str) -> Option<&'static str> {
+pub(super) fn tolerant(line: &str, path: &str) -> Option<&'static str> {
     let said = line.trim();
     if said.len() > LINE_BYTES || said.starts_with('#') || said.starts_with("//") {
         return None;

@@ -4,6 +4,7 @@ use super::{
     ALL_BYTES, FILE_BYTES, FileChange, Found, Version, Weakened, Weakening,
     commands::runs_commands,
     languages::Language,
+    runners::loaded,
     scan::{self, Test},
 };
 
@@ -33,7 +34,7 @@ impl<'a> Files<'a> {
             let new = change.new.map(|version| Side::read(version, &mut left));
             if let (Some(Err(path)), _) | (_, Some(Err(path))) = (&old, &new) {
                 let is_test = Language::of(path).is_some_and(|language| language.has_tests(path));
-                if is_test || runs_commands(path) {
+                if is_test || runs_commands(path) || loaded(path).is_some() {
                     let what = "the file or the change is too large, or it is not text";
                     found.add(Weakened::new(Weakening::Unread, path, None, what));
                 }

@@ -9,6 +9,7 @@
 //!
 //! Everything here is hostile, and read once, with limits.
 
+mod behind;
 mod checks;
 mod commands;
 mod compare;
@@ -16,6 +17,7 @@ mod files;
 mod languages;
 mod mask;
 mod recipes;
+mod runners;
 mod runs;
 mod scan;
 mod snapshots;
@@ -23,7 +25,9 @@ mod thresholds;
 
 use crate::text::{Label, Message};
 
+pub use behind::behind_checks;
 pub use checks::lost_checks;
+pub use runners::not_sources;
 pub use runs::in_runs;
 
 /// More files in one change are not looked at; that they were not is said.
@@ -67,6 +71,10 @@ pub enum Weakening {
     CommandTolerant,
     CheckRemoved,
     CheckChanged,
+    /// A file that takes the place of what runs the tests, or that it loads by itself, or code that reaches into it.
+    RunnerTouched,
+    /// A file that a program runs or loads, and that nobody can read.
+    NotSource,
     ThresholdLowered,
     SnapshotRewritten,
     /// A test file, or one that says how tests are run, that could not be read, so nothing is known about it.
@@ -113,6 +121,7 @@ pub fn in_files(changes: &[FileChange<'_>]) -> Found {
         thresholds::compare(change, &mut found);
         snapshots::compare(change, &mut found);
         recipes::compare(change, &mut found);
+        runners::compare(change, &mut found);
     }
     found.weakened.sort();
     found
@@ -132,6 +141,8 @@ impl Weakening {
             Self::CommandTolerant => "failures tolerated",
             Self::CheckRemoved => "check removed",
             Self::CheckChanged => "check changed",
+            Self::RunnerTouched => "test runner touched",
+            Self::NotSource => "may run what is no source",
             Self::ThresholdLowered => "threshold lowered",
             Self::SnapshotRewritten => "snapshot rewritten",
             Self::Unread => "not looked at",
