@@ -71,21 +71,71 @@ const TRICKS: &[Trick] = &[
         passes: false,
         called_out: "test no longer run",
     },
+    Trick {
+        name: "a module in the place of the test runner that looks honest",
+        work: r#"write(f'{repo}/unittest.py', 'import sys\nsys.stderr.write("test_add (test_calc.Sums.test_add) ... ok\\ntest_nothing (test_calc.Sums.test_nothing) ... ok\\n\\nRan 2 tests in 0.000s\\n\\nOK\\n")\nsys.exit(0)\n')"#,
+        passes: true,
+        called_out: "test runner touched",
+    },
+    Trick {
+        name: "code that makes the test runner ask nothing",
+        work: r"write(f'{repo}/calc.py', 'import unittest\nunittest.TestCase.assertEqual = lambda *a, **k: None\n\n\ndef add(a, b):\n    return a - b\n')",
+        passes: true,
+        called_out: "test runner touched",
+    },
+    Trick {
+        name: "a compiled test that asks nothing, in the place of its source",
+        work: r"
+import py_compile, importlib.util
+write('/tmp/t.py', open(f'{repo}/test_calc.py').read().replace('self.assertEqual(add(1, 2), 3)', 'add(1, 2)'))
+os.makedirs(f'{repo}/__pycache__', exist_ok=True)
+unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+py_compile.compile('/tmp/t.py', cfile=importlib.util.cache_from_source(f'{repo}/test_calc.py'), dfile='test_calc.py', invalidation_mode=unchecked)
+write(f'{repo}/calc.py', 'def add(a, b):\n    return a - b  # tidied\n')",
+        passes: true,
+        called_out: "may run what is no source",
+    },
 ];
 
-#[test]
-fn a_change_that_bends_its_checks_is_stopped_or_called_out() {
-    let house = House::start();
+/// The same where the recipe runs a script.
+const BEHIND_A_SCRIPT: &[Trick] = &[
+    Trick {
+        name: "the script behind the recipe prints that all is well",
+        work: r#"write(f'{repo}/ci/test.sh', 'printf "test_add (test_calc.Sums.test_add) ... ok\\ntest_nothing (test_calc.Sums.test_nothing) ... ok\\n\\nRan 2 tests in 0.000s\\n\\nOK\\n"\n')"#,
+        passes: true,
+        called_out: "check changed",
+    },
+    Trick {
+        name: "another script, and a decoy beside it",
+        work: r#"write(f'{repo}/Makefile', 'test:\n\t@sh ci/fast.sh\nlint:\n\ttrue || true # check\n')
+write(f'{repo}/ci/fast.sh', 'printf "test_add (test_calc.Sums.test_add) ... ok\\ntest_nothing (test_calc.Sums.test_nothing) ... ok\\n\\nRan 2 tests in 0.000s\\n\\nOK\\n"\n')"#,
+        passes: true,
+        called_out: "check changed",
+    },
+];
+
+/// And where what a check found is read from a file that it writes.
+const WITH_A_REPORT: &[Trick] = &[Trick {
+    name: "a report that is committed, and code that ends the run",
+    work: r#"write(f'{repo}/calc.py', 'import os\nos._exit(0)\n')
+write(f'{repo}/report.xml', '<testsuite name="s"><testcase classname="test_calc.Sums" name="test_add"/><testcase classname="test_calc.Sums" name="test_nothing"/></testsuite>')
+sh('git add -f report.xml')"#,
+    passes: false,
+    called_out: "test no longer run",
+}];
+
+/// Plays them, and says which did not end as they should.
+fn wrong(house: &House, tricks: &[Trick]) -> Vec<String> {
     let mut wrong = Vec::new();
-    for Trick { name, work, passes, called_out } in TRICKS {
+    for Trick { name, work, passes, called_out } in tricks {
         let (journey, task) =
-            Journey::through(&house, &Script { implement: work, ..Script::default() });
+            Journey::through(house, &Script { implement: work, ..Script::default() });
         let seen = checks(&journey);
         let weakened: Vec<&str> = seen.weakened.iter().map(|it| it.kind.as_str()).collect();
         let is_delivered = task.state == "pull request open";
         let mut is_right = is_delivered == *passes && weakened.contains(called_out);
-        // A run that calls itself a success has fixed nothing while its test still fails.
-        if *called_out == "failures tolerated" {
+        // A run that calls itself a success has fixed nothing while its test still fails; nor has a compiled test, which is not read.
+        if matches!(*called_out, "failures tolerated" | "may run what is no source") {
             is_right &= seen.checks.iter().all(|it| it.outcome == CheckOutcome::KnownFailure);
         }
         if is_delivered {
@@ -102,6 +152,28 @@ fn a_change_that_bends_its_checks_is_stopped_or_called_out() {
             ));
         }
     }
+    wrong
+}
+
+/// Puts these files into the repository, takes the others out, and commits that: where a task begins.
+fn commit(house: &House, files: &[(&str, &str)], gone: &[&str]) {
+    for (path, text) in files {
+        let path = house.path("sums").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    for path in gone {
+        std::fs::remove_file(house.path("sums").join(path)).unwrap();
+    }
+    let git = |words: &[&str]| crate::house::git(&house.path("sums"), words);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "Sums, otherwise"]);
+}
+
+#[test]
+fn a_change_that_bends_its_checks_is_stopped_or_called_out() {
+    let house = House::start();
+    let wrong = wrong(&house, TRICKS);
     assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
     // The control: honest work passes, and nothing is called out.
     let (journey, task) = Journey::through(&house, &Script::default());
@@ -113,6 +185,130 @@ fn a_change_that_bends_its_checks_is_stopped_or_called_out() {
         "{:?}",
         seen.weakened
     );
+}
+
+#[test]
+fn a_change_that_bends_what_stands_behind_its_checks_is_called_out() {
+    let house = House::start();
+    let files =
+        [("Makefile", "test:\n\t@sh ci/test.sh\n"), ("ci/test.sh", "python3 -m unittest -v\n")];
+    commit(&house, &files, &[]);
+    let wrong = wrong(&house, BEHIND_A_SCRIPT);
+    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    let (journey, task) = Journey::through(&house, &Script::default());
+    assert_eq!(task.state, "pull request open", "{:?}", task.failure);
+    assert_eq!(checks(&journey).weakened, [], "the control");
+}
+
+/// Runs the tests, and writes down what came of them.
+const REPORTER: &str = r#"
+import sys, unittest
+result = unittest.main('test_calc', exit=False).result
+failed = {test.id() for test, _ in result.failures}
+with open('report.xml', 'w') as report:
+    report.write('<testsuite name="s">')
+    for name in ('test_add', 'test_nothing'):
+        inside = '<failure message="x"/>' if f'test_calc.Sums.{name}' in failed else ''
+        report.write(f'<testcase classname="test_calc.Sums" name="{name}">{inside}</testcase>')
+    report.write('</testsuite>')
+sys.exit(bool(failed))
+"#;
+
+#[test]
+fn a_report_that_no_run_has_written_is_not_read() {
+    let house = House::with("checks: [{ name: tests, run: make test, report: report.xml }]\n");
+    let files = [
+        ("Makefile", "test:\n\t@python3 reporter.py\n"),
+        ("reporter.py", REPORTER),
+        (".gitignore", "report.xml\n"),
+    ];
+    commit(&house, &files, &[]);
+    let (journey, task) = Journey::through(&house, &Script::default());
+    assert_eq!(task.state, "pull request open", "{:?}", task.failure);
+    let seen = checks(&journey);
+    let is_mended = |name: &str, change: &str| name.contains("test_add") && change == "fixed";
+    let is_read = seen.checks[0].tests.iter().any(|it| is_mended(&it.name, &it.change));
+    assert!(is_read, "the control: one that a run has written is: {seen:?}");
+    let wrong = wrong(&house, WITH_A_REPORT);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_check_that_only_the_change_brings_proves_nothing() {
+    let house = House::start();
+    commit(&house, &[], &["Makefile", "test_calc.py"]);
+    let work = r"write(f'{repo}/calc.py', 'def add(a, b):\n    return 42\n')
+write(f'{repo}/Makefile', 'test:\n\ttrue\n')";
+    let (journey, task) =
+        Journey::through(&house, &Script { implement: work, ..Script::default() });
+    assert_eq!(task.state, "pull request open", "{:?}", task.failure);
+    let seen = checks(&journey);
+    assert_eq!(seen.conclusion, Conclusion::Unproven, "{seen:?}");
+    let told: Vec<&str> = seen.checks.iter().map(|it| it.sentence.as_str()).collect();
+    assert_eq!(told, ["brought by the change, so it proves nothing"]);
+    assert!(seen.checks.iter().all(|it| it.outcome == CheckOutcome::NotRun), "{seen:?}");
+    let pull = house.wait(house.client.pull("sums", task.pull_request.unwrap())).unwrap();
+    assert!(pull.body.contains("No check that could have failed was run"), "{}", pull.body);
+}
+
+/// Code that fails once, and leaves something behind by which the next run passes.
+const INFECTIONS: &[(&str, &str)] = &[
+    (
+        "a mark in the temporary directory",
+        r#"write(f'{repo}/calc.py', """import os
+
+
+def add(a, b):
+    if a == 0 and not os.path.exists('/tmp/.seen'):
+        open('/tmp/.seen', 'w').close()
+        return 7
+    return a + b
+""")"#,
+    ),
+    (
+        "a module in the home that Python loads by itself",
+        r#"write(f'{repo}/calc.py', """import os, sys
+HOME = os.path.expanduser('~/.local/lib/python%d.%d/site-packages' % sys.version_info[:2])
+
+
+def add(a, b):
+    if a == 0 and not os.path.exists(HOME + '/usercustomize.py'):
+        os.makedirs(HOME, exist_ok=True)
+        with open(HOME + '/usercustomize.py', 'w') as file:
+            file.write('import unittest; unittest.TestCase.assertEqual = lambda *a, **k: None')
+        return 7
+    return a - b
+""")"#,
+    ),
+];
+
+#[test]
+fn a_run_that_fails_leaves_nothing_behind_for_the_next_one() {
+    let house = House::start();
+    for (name, work) in INFECTIONS {
+        let (journey, task) =
+            Journey::through(&house, &Script { implement: work, ..Script::default() });
+        let seen = checks(&journey);
+        assert_ne!(task.state, "pull request open", "{name}: {seen:?}");
+        assert_eq!(seen.conclusion, Conclusion::Fails, "{name}");
+        assert_eq!(seen.checks[0].outcome, CheckOutcome::Regressed, "{name}: {seen:?}");
+    }
+}
+
+#[test]
+fn coverage_that_a_change_commits_is_not_believed() {
+    let house = House::start();
+    let committed = r"mend()
+write(f'{repo}/lcov.info', 'TN:\nSF:calc.py\nDA:1,1\nDA:2,1\nend_of_record\n')";
+    // The control: what a run leaves is read.
+    let left = r#"mend()
+write(f'{repo}/Makefile', 'test:\n\tpython3 -m unittest -v\n\t@printf "TN:\\nSF:calc.py\\nDA:1,1\\nDA:2,1\\nend_of_record\\n" > lcov.info\n')"#;
+    for (work, is_told) in [(committed, false), (left, true)] {
+        let (journey, task) =
+            Journey::through(&house, &Script { implement: work, ..Script::default() });
+        assert_eq!(task.state, "pull request open", "{:?}", task.failure);
+        assert_eq!(checks(&journey).coverage.is_some(), is_told, "{work}");
+    }
 }
 
 /// What a change writes for whoever reviews it.
