@@ -48,7 +48,7 @@ use crate::{
 };
 
 /// How long they may take until all are done, on one database. What is not done by then is told, and not waited for.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_mins(4);
 
 /// How long anything before or after that may take.
 const PATIENCE: Duration = Duration::from_secs(30);
