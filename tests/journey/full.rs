@@ -163,7 +163,7 @@ async fn decide(play: &Play<'_>, event: &TaskEvent) {
             let comment = NewComment { text, ..NewComment::default() };
             client.comment_on_pull(name, *number, &comment).await.unwrap();
         } else {
-            let merge = MergePull { head: pull.delivered };
+            let merge = MergePull { head: pull.delivered, base: pull.base };
             client.merge_pull(name, *number, &merge).await.unwrap();
         }
     }

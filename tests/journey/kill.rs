@@ -74,7 +74,7 @@ async fn decide(play: &Play<'_>, event: &TaskEvent) {
     }
     if let TaskEvent::PullRequestOpened { number, .. } = event {
         let pull = client.pull(&play.repository.name, *number).await.unwrap();
-        let merge = MergePull { head: pull.delivered };
+        let merge = MergePull { head: pull.delivered, base: pull.base };
         client.merge_pull(&play.repository.name, *number, &merge).await.unwrap();
     }
 }

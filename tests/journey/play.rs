@@ -130,7 +130,7 @@ impl<'a> Play<'a> {
     }
 
     pub(crate) async fn merge(&mut self, pull: &Pull) {
-        let wish = MergePull { head: pull.delivered.clone() };
+        let wish = MergePull { head: pull.delivered.clone(), base: pull.base.clone() };
         let client = &self.house.client;
         client.merge_pull(&self.repository.name, pull.number, &wish).await.unwrap();
         self.done("merged").await;

@@ -15,8 +15,8 @@ use domain::code::{BranchName, CommitId, PullRequestNumber, RepositoryName};
 
 pub use news::{News, news};
 pub use pulls::{
-    Author, Check, CheckState, Comment, Conflict, Diff, Merge, Opinion, Outcome, Pull, PullError,
-    PullRequests, PullState, Revert, Review,
+    Author, Check, CheckState, Comment, Conflict, Diff, Known, Merge, Opinion, Outcome, Pull,
+    PullError, PullRequests, PullState, Revert, Review,
 };
 pub use reading::{Comparison, FileChange, FileVersion, Files, LARGEST_FILE, LARGEST_READING};
 pub use taking::{Change, Flag, FlagKind, Taking, Workflows};
@@ -33,6 +33,12 @@ pub trait Forges: Send + Sync + 'static {
         &self,
         repository: &RepositoryName,
     ) -> impl Future<Output = Result<CommitId, ForgeError>> + Send;
+
+    /// The branch that pull requests go into, by its short name: the default branch, as it is now.
+    fn base(
+        &self,
+        repository: &RepositoryName,
+    ) -> impl Future<Output = Result<String, ForgeError>> + Send;
 
     /// Takes the agent's work out of its sandbox as git objects, and inspects them.
     ///
@@ -79,8 +85,8 @@ pub trait Forges: Send + Sync + 'static {
 
     /// Pushes the commit to the task's branch, and opens its pull request or updates it.
     ///
-    /// A branch has one pull request, however often this is called. Nothing that somebody else pushed is ever replaced, and the
-    /// default branch is never pushed to.
+    /// A branch has one pull request, however often this is called. Nothing that somebody else pushed is ever replaced, whatever is
+    /// written about it on the forge, and the default branch is never pushed to.
     fn deliver(
         &self,
         key: Key,
@@ -93,6 +99,12 @@ pub struct Delivery {
     pub repository: RepositoryName,
     pub branch: BranchName,
     pub commit: CommitId,
+    /// The branch that it is to be merged into, by its short name.
+    pub base: String,
+    /// What was delivered before, by the task's own events.
+    pub earlier: Option<PullRequestNumber>,
+    /// Commits that the task has made. A branch at one of them is where we left it; at any other it is somebody else's.
+    pub ours: Vec<CommitId>,
     pub title: String,
     pub body: String,
 }

@@ -16,13 +16,27 @@ use crate::record::{ChangeRecord, ChecksRecord, ConclusionRecord, OutcomeRecord}
 /// The branch of the task's pull request, as its newest receipt tells it. None before there is one. A template names branches, but only
 /// until they are pushed: one that people know keeps its name.
 pub fn delivered_branch(history: &History, blobs: &Blobs) -> Option<BranchName> {
+    newest_receipt(history, blobs)?.receipt.branch.as_str().parse().ok()
+}
+
+/// The branch that the task's pull request goes into, as its newest receipt tells it. None before there is one, and for those from before that was kept.
+pub fn delivered_base(history: &History, blobs: &Blobs) -> Option<String> {
+    newest_receipt(history, blobs)?.receipt.into
+}
+
+fn newest_receipt(history: &History, blobs: &Blobs) -> Option<Statement> {
     let receipt = history.events.iter().rev().find_map(|recorded| {
         let Event::PullRequestOpened { receipt, .. } = &recorded.event else { return None };
         Some(*receipt)
     });
     let bytes = blobs.get(receipt?).ok()?;
-    let statement = Statement::read(Envelope::read(&bytes).ok()?.payload()).ok()?;
-    statement.receipt.branch.as_str().parse().ok()
+    Statement::read(Envelope::read(&bytes).ok()?.payload()).ok()
+}
+
+/// The commits that the task has made, the newest first.
+pub(crate) fn own_commits(history: &History) -> Vec<CommitId> {
+    let changes = history.events.iter().rev().filter_map(change);
+    changes.map(|change| change.commit.clone()).collect()
 }
 
 /// A change: the commit that it began from, its own, and what was found when it was taken.

@@ -37,7 +37,7 @@ mod watch;
 mod witness;
 
 pub use baselines::Baselines;
-pub use delivered::{TaskChange, delivered_branch, delivered_change, merits};
+pub use delivered::{TaskChange, delivered_base, delivered_branch, delivered_change, merits};
 pub use engine::Engine;
 pub use hands::Hands;
 pub use redactor::{Cleaner, NoSecrets, Redactor};

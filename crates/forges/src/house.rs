@@ -13,7 +13,10 @@ use contracts::{
     forge::{Taking, Workflows},
     sandbox::Sandboxes,
 };
-use domain::code::{PullRequestNumber, RepositoryName};
+use domain::{
+    code::{PullRequestNumber, RepositoryName},
+    digest::Digest,
+};
 
 use crate::{
     git::{Git, Remote},
@@ -56,6 +59,12 @@ pub trait House: Send + Sync + 'static {
 
     /// What only the host knows about work that is to be taken.
     fn custom(&self, taking: &Taking) -> impl Future<Output = Result<Custom, HouseError>> + Send;
+
+    /// The seal of this house over these bytes, which nobody can make who does not have its key.
+    fn seal(&self, bytes: &[u8]) -> Digest;
+
+    /// Whether this is the seal of this house over these bytes. A wrong one takes as long as a right one.
+    fn has_sealed(&self, bytes: &[u8], seal: Digest) -> bool;
 
     /// Where people look at a pull request.
     fn address(&self, repository: &RepositoryName, number: PullRequestNumber) -> String;

@@ -29,7 +29,7 @@ impl From<PullError> for Trouble {
         let code = match &error {
             PullError::NoRepository(_) | PullError::NoPull { .. } => Code::NotFound,
             PullError::Busy { .. } => Code::Busy,
-            PullError::Moved { .. } => Code::Stale,
+            PullError::Moved { .. } | PullError::OtherBase { .. } => Code::Stale,
             PullError::BranchGone { .. }
             | PullError::DefaultBranch { .. }
             | PullError::Ended { .. }
@@ -40,7 +40,37 @@ impl From<PullError> for Trouble {
             PullError::Refused { .. } => Code::BadRequest,
             PullError::Unreadable { .. } => Code::Internal,
         };
-        Self(Problem::new(code, error.to_string()))
+        let problem = Problem::new(code, error.to_string());
+        Self(match help(&error) {
+            Some(help) => problem.with_help(help),
+            None => problem,
+        })
+    }
+}
+
+/// What can be done about a pull request that does not do what was asked.
+fn help(error: &PullError) -> Option<String> {
+    match error {
+        PullError::Conflicts { number, .. } => Some(format!(
+            "merge it by hand: `git merge` of its branch into the base, then push; it is noticed by itself. Or close it with `lamp pr close \
+             {number}` and hand the request over again with `lamp run`, which begins from the newest base: a comment or a message goes on \
+             from the task's own branch, without what came to the base since"
+        )),
+        PullError::NoPull { repository, .. } => {
+            Some(format!("`lamp pr list --repo {repository}` shows those that there are"))
+        }
+        PullError::Busy { .. } => Some("try again in a moment".to_owned()),
+        PullError::NoRepository(_)
+        | PullError::Moved { .. }
+        | PullError::OtherBase { .. }
+        | PullError::BranchGone { .. }
+        | PullError::DefaultBranch { .. }
+        | PullError::Ended { .. }
+        | PullError::NotMerged { .. }
+        | PullError::BuiltUpon { .. }
+        | PullError::Refused { .. }
+        | PullError::Unreadable { .. }
+        | PullError::Rejected { .. } => None,
     }
 }
 

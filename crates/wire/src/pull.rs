@@ -50,12 +50,19 @@ pub enum PullState {
     },
 }
 
-/// Who did something: the platform, or somebody by the name that they give themselves.
+/// Who did something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "who", rename_all = "snake_case")]
 pub enum PullAuthor {
     Platform {},
-    Person { name: String },
+    /// Somebody who came through this server.
+    Person {
+        name: String,
+    },
+    /// Somebody who calls themselves that. Whoever may push to the repository can write any name.
+    Unproven {
+        name: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -167,13 +174,16 @@ pub struct NewCheck {
     pub summary: String,
 }
 
-/// Brings the commit that was looked at into the base branch, and no other.
+/// Brings the commit that was looked at into the branch that it was looked at for, and no other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MergePull {
     /// When the branch is at another one, nothing is merged.
     #[schema(pattern = "^([0-9a-f]{40}|[0-9a-f]{64})$")]
     pub head: String,
+    /// The branch that it was shown to be for. When it is for another one by now, nothing is merged.
+    #[schema(min_length = 1, max_length = 200, example = "main")]
+    pub base: String,
 }
 
 /// What the base branch is at after a merge.

@@ -20,7 +20,7 @@ pub enum News {
     },
     /// A check of the commit that is delivered failed.
     CheckFailed(Check),
-    /// Somebody other than the platform reviewed it, and has something to say.
+    /// Somebody other than the platform reviewed it, and has something to say. An approval asks for no work.
     Reviewed(Review),
     /// Somebody other than the platform wrote.
     Commented(Comment),
@@ -88,7 +88,8 @@ fn was_failing(before: &Pull, check: &Check) -> bool {
 fn says_something(review: &Review) -> bool {
     match review.opinion {
         Opinion::WantsChanges => true,
-        Opinion::Approves | Opinion::Remarks => !review.text.trim().is_empty(),
+        Opinion::Approves => false,
+        Opinion::Remarks => !review.text.trim().is_empty(),
     }
 }
 
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_without_words_wakes_nobody() {
+    fn an_approval_wakes_nobody_whatever_it_says() {
         let review = |opinion, text: &str| Review {
             name: "r".to_owned(),
             author: person(),
@@ -196,7 +197,9 @@ mod tests {
         };
         let with = |review| Pull { reviews: vec![review], ..pull() };
         assert_eq!(news(&pull(), &with(review(Opinion::Approves, " "))), []);
+        assert_eq!(news(&pull(), &with(review(Opinion::Approves, "and add a door"))), []);
         assert_eq!(news(&pull(), &with(review(Opinion::WantsChanges, ""))).len(), 1);
         assert_eq!(news(&pull(), &with(review(Opinion::Remarks, "look"))).len(), 1);
+        assert_eq!(news(&pull(), &with(review(Opinion::Remarks, " "))), []);
     }
 }

@@ -65,7 +65,15 @@ pub trait PullRequests: Send + Sync + 'static {
         review: &Review,
     ) -> impl Future<Output = Result<(), PullError>> + Send;
 
-    /// Brings the commit that was looked at into the base branch, and no other. Gives what the base branch is at afterwards.
+    /// Whether a commit is really in a branch, whatever is written about it. What is not there is not in it.
+    fn is_in(
+        &self,
+        repository: &RepositoryName,
+        base: &str,
+        commit: &CommitId,
+    ) -> impl Future<Output = Result<bool, PullError>> + Send;
+
+    /// Brings the commit that was looked at into the base branch that it was looked at for, and no other. Gives what the base branch is at afterwards.
     fn merge(
         &self,
         repository: &RepositoryName,
@@ -126,11 +134,24 @@ pub enum PullState {
     },
 }
 
-/// Who did something. A name is what somebody calls themselves; that it is of the platform only the platform says.
+/// Who did something. That it was the platform, or a person whom it knows, only the platform itself says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
     Platform,
+    /// Somebody who came through the platform's own doors.
     Person(String),
+    /// Somebody who calls themselves that. Whoever may write where pull requests are kept can write any name.
+    Unproven(String),
+}
+
+impl Author {
+    /// What they are called in a sentence.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Platform => "the platform",
+            Self::Person(name) | Self::Unproven(name) => name,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -184,10 +205,23 @@ pub enum Opinion {
     Remarks,
 }
 
+impl Opinion {
+    /// What a reviewer does with it.
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::Approves => "approves",
+            Self::WantsChanges => "wants changes",
+            Self::Remarks => "remarks",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merge {
     /// The commit that was looked at. When the branch is at another one, nothing is merged.
     pub head: CommitId,
+    /// The branch that it was to be merged into when it was looked at. When it is another one by now, nothing is merged.
+    pub base: String,
     pub by: Author,
 }
 
@@ -197,9 +231,20 @@ pub struct Revert {
     /// What the change began from. It is needed where somebody merged with git alone, so that nobody wrote down what the base
     /// branch was at.
     pub began: CommitId,
+    /// What its task knows of it, where it is of one that is known.
+    pub known: Option<Known>,
     pub title: String,
     /// What is taken back, and who wants it.
     pub body: String,
+}
+
+/// What a task knows of its pull request by its own events. It counts more than what stands on the forge, which others can rewrite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The branch that it goes into, by its short name.
+    pub base: String,
+    /// What was delivered last.
+    pub delivered: CommitId,
 }
 
 /// A patch as git writes it. Its bytes are whatever is in the files.
@@ -231,6 +276,11 @@ pub enum PullError {
         ours = ours.as_ref().map_or("no commit", CommitId::as_str)
     )]
     Moved { branch: String, theirs: CommitId, ours: Option<CommitId> },
+    #[error(
+        "pull request {number} is to be merged into `{now}` by now, and was looked at when it was for `{looked}`: nothing was merged; \
+         look who changed that"
+    )]
+    OtherBase { number: PullRequestNumber, looked: String, now: String },
     #[error("the branch `{branch}` was removed by somebody")]
     BranchGone { branch: String },
     #[error("`{branch}` is the default branch, which is never pushed to")]
@@ -269,6 +319,7 @@ impl From<PullError> for super::ForgeError {
             }
             error @ (PullError::NoPull { .. }
             | PullError::DefaultBranch { .. }
+            | PullError::OtherBase { .. }
             | PullError::Ended { .. }
             | PullError::Conflicts { .. }
             | PullError::NotMerged { .. }

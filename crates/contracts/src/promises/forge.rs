@@ -7,7 +7,7 @@ use domain::{
 
 use super::{Kept, keep, key, succeed};
 use crate::forge::{
-    Author, Check, CheckState, Comment, Delivery, ForgeError, Forges, Merge, News, Outcome,
+    Author, Check, CheckState, Comment, Delivery, ForgeError, Forges, Known, Merge, News, Outcome,
     PullError, PullRequests, PullState, Revert, Taking, news,
 };
 
@@ -43,6 +43,9 @@ pub async fn kept(
     let delivery = Delivery {
         repository: repository.clone(),
         branch,
+        base: succeed("a repository has a branch to merge into", forges.base(repository).await)?,
+        earlier: None,
+        ours: vec![change.commit.clone()],
         commit: change.commit,
         title: "a change".to_owned(),
         body: "why".to_owned(),
@@ -98,18 +101,28 @@ pub async fn pull_requests_kept(
     keep("what is new is news", told == expected)?;
 
     let by = Author::Person("ann".to_owned());
-    let other = Merge { head: after.delivered.clone(), by: by.clone() };
+    let base = after.base.clone();
+    let other = Merge { head: after.delivered.clone(), base, by };
     let strange = "f".repeat(other.head.as_str().len()).parse();
-    let strange = Merge { head: succeed("a hash is a hash", strange)?, by };
+    let strange = Merge { head: succeed("a hash is a hash", strange)?, ..other.clone() };
     let refused = pulls.merge(repository, number, &strange).await;
     keep("only what was looked at is merged", matches!(refused, Err(PullError::Moved { .. })))?;
+    let elsewhere = Merge { base: "elsewhere".to_owned(), ..other.clone() };
+    let refused = pulls.merge(repository, number, &elsewhere).await;
+    let is_refused = matches!(refused, Err(PullError::OtherBase { .. }));
+    keep("it is merged only into what it was looked at for", is_refused)?;
+    let is_in = pulls.is_in(repository, &other.base, &other.head).await;
+    keep("what is not merged is not in its base", is_in == Ok(false))?;
     let (title, body) = ("Revert it".to_owned(), "because".to_owned());
-    let revert = Revert { began: began.clone(), title, body };
+    let known = Some(Known { base: other.base.clone(), delivered: other.head.clone() });
+    let revert = Revert { began: began.clone(), known, title, body };
     let early = pulls.revert(repository, number, &revert).await;
     keep("only what was merged is taken back", matches!(early, Err(PullError::NotMerged { .. })))?;
     let first = succeed("it is merged", pulls.merge(repository, number, &other).await)?;
     let again = succeed("it is merged again", pulls.merge(repository, number, &other).await)?;
     keep("it is merged once", first == again)?;
+    let is_in = pulls.is_in(repository, &other.base, &other.head).await;
+    keep("what is merged is in its base", is_in == Ok(true))?;
     let ended = succeed("it can be looked at", pulls.pull(repository, number).await)?;
     let is_merged = matches!(&ended.state, PullState::Merged { commit, .. } if *commit == first);
     keep("it says so", is_merged)?;

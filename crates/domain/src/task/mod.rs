@@ -52,7 +52,7 @@ pub use command::{Ask, Command, ForgeNews, Report, TimeUp};
 pub use due::{Due, Lane, Span, Step, due};
 pub use event::{DoneBecause, Event, PauseReason, Verdict, WakeCause};
 pub use refusal::Refusal;
-pub use remark::{Heard, Remark, RemarkKind};
+pub use remark::{Heard, Remark, RemarkKind, Speaker};
 pub use stage::{Mandate, Resting, Stage, Standing, Work};
 
 use std::collections::BTreeSet;

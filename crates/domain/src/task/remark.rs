@@ -15,7 +15,16 @@ pub struct Remark {
     pub name: String,
     /// What they call themselves.
     pub by: String,
+    pub speaker: Speaker,
     pub text: String,
+}
+
+/// Whether somebody is who they say. Whoever may write where a forge keeps pull requests can write any name there: only what is known to have
+/// come through the platform's own doors instructs anybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Speaker {
+    Known,
+    Unproven,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

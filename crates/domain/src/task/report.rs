@@ -97,6 +97,7 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
             if task.heard.contains(&Heard::Check { head, check: check.clone() }) {
                 return Err(Refusal::HeardAlready);
             }
+            within_budget(task)?;
             wake(task, WakeCause::FailedCheck { check })
         }
         (Stage::PullRequestOpen { .. }, Report::Remarked(remarks)) => {

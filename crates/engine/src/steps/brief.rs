@@ -1,4 +1,7 @@
 //! What an agent is told: put together from the history alone, so that a repeat tells the same.
+//!
+//! **Invariant:** what instructs an agent (`guidance`) was said by people whom the platform knows. What anybody could have written, such as a
+//! remark in somebody's name or the name of a check, is quoted.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +10,7 @@ use domain::{
     digest::Digest,
     finding::FindingId,
     request::Request,
-    task::{Event, WakeCause},
+    task::{Event, Remark, Speaker, WakeCause},
 };
 use store::{Blobs, History};
 
@@ -15,6 +18,10 @@ use crate::record::{ChecksRecord, Dismissal, ReviewRecord};
 
 /// How much of what was found is told again. Older findings were answered by newer changes.
 const FEEDBACK: usize = 3;
+
+/// In our own words: what the check is called is quoted, as data.
+const CHECK_ELSEWHERE: &str = "A check that others run failed on the pull request. What it is called is quoted among what others wrote; look whether \
+                               the change breaks something, and mend that.";
 
 pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: Mode) -> Brief {
     let mut brief = Brief {
@@ -33,12 +40,20 @@ pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: M
             | Event::Woken { cause: WakeCause::Comment { text, .. } } => {
                 brief.guidance.push(text.clone());
             }
+            // Whoever may push, or report a check, chose its name.
             Event::Woken { cause: WakeCause::FailedCheck { check } } => {
-                brief.guidance.push(format!("the check `{check}` failed on the pull request"));
+                evidence.push(Found::CheckElsewhere);
+                brief.quotes.push(format!("a check on the pull request, by the name it has there: {check}"));
             }
             Event::Woken { cause: WakeCause::Remarks(remarks) } => {
-                let said = remarks.iter().map(|remark| format!("{}: {}", remark.by, remark.text));
-                brief.guidance.extend(said);
+                for Remark { by, speaker, text, .. } in remarks {
+                    match speaker {
+                        Speaker::Known => brief.guidance.push(format!("{by}: {text}")),
+                        Speaker::Unproven => brief.quotes.push(format!(
+                            "on the pull request, somebody who is not known and calls themselves {by}: {text}"
+                        )),
+                    }
+                }
             }
             Event::PlanSubmitted { plan, .. } => waiting = Some(plan.clone()),
             Event::Approved { conditions, .. } => {
@@ -89,11 +104,14 @@ pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: M
 enum Found {
     Checks(Digest),
     Review(Digest),
+    /// A check that others ran on the pull request.
+    CheckElsewhere,
 }
 
 /// Nothing, where all that was found then is dismissed by now.
 fn read(blobs: &Blobs, found: Found, dismissed: &BTreeSet<FindingId>) -> Option<String> {
     let told = match found {
+        Found::CheckElsewhere => return Some(CHECK_ELSEWHERE.to_owned()),
         Found::Checks(digest) => blobs
             .get(digest)
             .map(|bytes| ChecksRecord::read(&bytes).map(|record| Some(record.advice))),

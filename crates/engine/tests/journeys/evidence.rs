@@ -39,7 +39,7 @@ async fn delivered(stage: &Stage, text: &str) -> (TaskId, Task) {
 #[tokio::test]
 async fn a_pull_request_comes_with_a_receipt_that_anybody_can_check() {
     let stage = Stage::new().await;
-    let (task, _) = delivered(&stage, "red 1; faults 1; fix the login").await;
+    let (task, open) = delivered(&stage, "red 1; faults 1; fix the login").await;
     let history = stage.store().history(task).await.unwrap();
     let receipt = history.events.iter().find_map(|it| {
         let Event::PullRequestOpened { receipt, .. } = &it.event else { return None };
@@ -63,8 +63,49 @@ async fn a_pull_request_comes_with_a_receipt_that_anybody_can_check() {
     let body = stage.ledger.read("body", &branch.replace('|', "/")).unwrap();
     let block = Block::find(&body).unwrap().unwrap();
     assert_eq!(block, Block::of(&statement, envelope.digest().unwrap()));
+    // Research, plan, three changes and two reviews were paid for: what `lamp usage` tells is what is attested and written.
+    let cost = Money::from_micros(7 * PRICE);
+    assert_eq!((attested.cost.money, open.spent.money), (cost, cost));
+    let shown = body.replace('\\', "");
+    assert!(shown.contains(&format!("· {cost} · ")), "{body}");
     let note = stage.ledger.read("note", statement.commit.as_str()).unwrap();
     assert!(note.contains(&task.to_string()), "{note}");
+}
+
+#[tokio::test]
+async fn evidence_that_no_event_speaks_of_goes_when_it_is_old_and_all_other_stays() {
+    let stage = Stage::new().await;
+    let (task, _) = delivered(&stage, "red 1").await;
+    let blobs = stage.store().blobs();
+    let old = blobs.put(b"of a step that died a while ago").unwrap();
+    let week = Duration::from_hours(7 * 24 + 1);
+    for path in stage.blob_files() {
+        let file = std::fs::File::open(path).unwrap();
+        let age = file.metadata().unwrap().modified().unwrap() - week;
+        file.set_modified(age).unwrap();
+    }
+    let young = blobs.put(b"of a step that is about to speak of it").unwrap();
+    let running = stage.run();
+    for _ in 0..1_500 {
+        if blobs.get(old).is_err() {
+            break;
+        }
+        stage.settle().await;
+    }
+    running.stop().await;
+    assert!(blobs.get(old).is_err() && blobs.get(young).is_ok());
+    let history = stage.store().history(task).await.unwrap();
+    let named = history.events.iter().filter_map(|it| match &it.event {
+        Event::Implemented { record, .. } => Some(*record),
+        Event::PullRequestOpened { receipt, .. } => Some(*receipt),
+        Event::ChecksPassed { evidence }
+        | Event::ChecksFailed { evidence, .. }
+        | Event::ReviewPassed { evidence } => Some(*evidence),
+        _of_no_evidence => None,
+    });
+    let named: Vec<_> = named.collect();
+    assert!(named.len() >= 6, "{named:?}");
+    assert!(named.into_iter().all(|it| blobs.get(it).is_ok()), "what events speak of stays");
 }
 
 #[tokio::test]
@@ -101,7 +142,7 @@ async fn a_pull_request_that_was_merged_with_plain_git_ends_its_task() {
     let (task, open) = delivered(&stage, "fix it").await;
     let TaskStage::PullRequestOpen { number, head, .. } = open.stage else { panic!() };
     let pulls = ScriptedPulls::new(stage.ledger.clone());
-    let merge = Merge { head, by: Author::Person("ann".to_owned()) };
+    let merge = Merge { head, base: "main".to_owned(), by: Author::Person("ann".to_owned()) };
     pulls.merge(&"acme/web".parse().unwrap(), number, &merge).await.unwrap();
     let running = stage.run();
     let done = stage.wait_until(task, is_over).await;

@@ -117,6 +117,10 @@ impl Forges for IcyForges {
         self.0.head(repository).await
     }
 
+    async fn base(&self, repository: &RepositoryName) -> Result<String, ForgeError> {
+        self.0.base(repository).await
+    }
+
     async fn take_change(&self, key: Key, taking: &Taking) -> Result<Change, ForgeError> {
         self.0.take_change(key, taking).await
     }

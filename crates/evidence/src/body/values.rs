@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     link::Link,
-    receipt::{AgentRun, Check, Counts, Flag, Receipt, Statement, Verdict, Who, spelling::instant},
+    receipt::{
+        AgentRun, Check, Counts, Flag, FollowUp, Receipt, Statement, Verdict, Who,
+        spelling::instant,
+    },
 };
 
 /// How much of the usual room there is: a text that was too long is made again with less.
@@ -57,6 +60,7 @@ pub(super) struct Values {
     pub(super) checks_left_off: usize,
     pub(super) coverage: String,
     pub(super) review: ReviewValues,
+    pub(super) follow_ups: Items,
     pub(super) risks: Items,
     pub(super) refused_hosts: Items,
     pub(super) flags: Items,
@@ -139,6 +143,7 @@ pub(super) fn values(request: &PullRequest<'_>, room: Room) -> Values {
         checks,
         coverage: request.coverage.map(coverage).unwrap_or_default(),
         review: review(receipt, words, room),
+        follow_ups: follow_ups(receipt, room),
         risks: items(words.risks.iter().map(String::as_str), room),
         refused_hosts: refused_hosts(receipt, room),
         flags: flags(receipt, words, room),
@@ -281,6 +286,22 @@ fn refused_hosts(receipt: &Receipt, room: Room) -> Items {
     let refused = receipt.egress.hosts.iter().filter(|host| host.refused > 0);
     let texts: Vec<String> =
         refused.map(|host| format!("{} (requests {})", host.host, grouped(host.refused))).collect();
+    items(texts.iter().map(String::as_str), room)
+}
+
+/// Who had the task go on after somebody had approved. Names are whatever they wrote.
+fn follow_ups(receipt: &Receipt, room: Room) -> Items {
+    let sentence = |it: &FollowUp| {
+        let (kind, words) = (it.kind.name(), it.words.short());
+        match it.known {
+            true => format!("{kind}: {} (words {words})", it.by),
+            false => format!(
+                "{kind}: {} (words {words}; so they call themselves, which is unproven)",
+                it.by
+            ),
+        }
+    };
+    let texts: Vec<String> = receipt.follow_ups.iter().map(sentence).collect();
     items(texts.iter().map(String::as_str), room)
 }
 

@@ -7,12 +7,15 @@
 
 mod pem;
 pub mod ring;
+mod seal;
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use domain::digest::{Digest, DigestError};
 use zeroize::Zeroizing;
+
+pub use seal::SealKey;
 
 /// Signs receipts.
 pub struct SigningKey {
@@ -37,6 +40,8 @@ pub enum KeyError {
     NotAPublicKey,
     #[error("32 equal bytes are not a key: bring random ones")]
     NotRandom,
+    #[error("it is not 64 hexadecimal digits in lower case")]
+    NotASealKey,
 }
 
 impl SigningKey {

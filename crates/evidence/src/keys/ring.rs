@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  <directory>/signing.key          the key that signs; mode 0600, refused when others may read it
+//!  <directory>/records.key          the key that seals what people say; mode 0600 as well ([`super::SealKey`])
 //!  <directory>/public/<keyid>.pem   every public key since the first start; whoever checks receipts is given these
 //! ```
 //!
@@ -132,6 +133,13 @@ fn keep(directory: &Path, signing: &SigningKey) -> Result<(), KeyRingError> {
 }
 
 fn read_signing(path: &Path) -> Result<Option<SigningKey>, KeyRingError> {
+    let Some(text) = read_secret(path)? else { return Ok(None) };
+    let malformed = |reason| KeyRingError::Malformed { path: path.to_owned(), reason };
+    SigningKey::from_pem(&text).map(Some).map_err(malformed)
+}
+
+/// What only its owner may read, and refused where that is not so. `None` if there is nothing.
+pub(super) fn read_secret(path: &Path) -> Result<Option<Zeroizing<String>>, KeyRingError> {
     let Some(file) = open(path)? else { return Ok(None) };
     let found = file.metadata().map_err(|source| disk(path, source))?;
     let mode = found.mode() & 0o7777;
@@ -141,9 +149,7 @@ fn read_signing(path: &Path) -> Result<Option<SigningKey>, KeyRingError> {
     if found.uid() != rustix::process::geteuid().as_raw() {
         return Err(KeyRingError::Foreign { path: path.to_owned(), owner: found.uid() });
     }
-    let text = read(path, file)?;
-    let malformed = |reason| KeyRingError::Malformed { path: path.to_owned(), reason };
-    SigningKey::from_pem(&text).map(Some).map_err(malformed)
+    read(path, file).map(Some)
 }
 
 fn read_public(directory: &Path) -> Result<Vec<PublicKey>, KeyRingError> {
@@ -192,7 +198,7 @@ fn read(path: &Path, file: fs::File) -> Result<Zeroizing<String>, KeyRingError> 
 }
 
 /// There whole or not at all, also after a crash.
-fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), KeyRingError> {
+pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), KeyRingError> {
     let mut begun = path.as_os_str().to_owned();
     begun.push(BEGUN);
     let begun = PathBuf::from(begun);

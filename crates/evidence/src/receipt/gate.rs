@@ -13,6 +13,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use super::{Who, spelling};
+use crate::visible::line;
 
 /// The request, by the hash of its frozen text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +98,51 @@ pub struct Amended {
     pub at: Timestamp,
     #[serde(with = "conditions")]
     pub conditions: Conditions,
+}
+
+/// What had the task go on after the approval. The words themselves are in the task's events, and on the pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FollowUp {
+    pub kind: FollowUpKind,
+    /// What they call themselves; of a check, what it is called.
+    pub by: String,
+    /// Whether the server knows that it was them. Who is not known was quoted to the agent, and instructed nobody.
+    pub known: bool,
+    #[serde(with = "spelling::instant")]
+    pub at: Timestamp,
+    /// SHA-256 of what was said; of a check, of its name.
+    #[serde(with = "spelling::plain")]
+    pub words: Digest,
+}
+
+impl FollowUp {
+    /// Names come from outside: letters that nobody sees are taken out, and what is too long is cut.
+    #[must_use]
+    pub fn named(self, by: &str) -> Self {
+        Self { by: line(by, Who::NAME_LIMIT), ..self }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FollowUpKind {
+    /// A person told the task itself.
+    Message,
+    Comment,
+    Review,
+    FailedCheck,
+}
+
+impl FollowUpKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Comment => "comment",
+            Self::Review => "review",
+            Self::FailedCheck => "failed check",
+        }
+    }
 }
 
 /// How conditions are spelt; `null` is "whatever the policy allows".

@@ -25,7 +25,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use gate::{AllowedBy, Amended, Asked};
+pub use gate::{AllowedBy, Amended, Asked, FollowUp, FollowUpKind};
 pub use limits::{LIST_LIMIT, NUMBER_LIMIT, ReceiptFault, TEXT_LIMIT};
 pub use outcome::{
     Check, Counts, Dismissed, Flag, FlagKind, Review, ReviewOutcome, Spent, Times, Verdict,
@@ -48,6 +48,9 @@ pub struct Receipt {
     pub repository: RepositoryName,
     #[serde(with = "spelling::plain")]
     pub branch: Branch,
+    /// The branch that the work is to be merged into. Older receipts do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<String>,
     /// The commit that the work began from.
     #[serde(with = "spelling::plain")]
     pub base: CommitId,
@@ -56,6 +59,9 @@ pub struct Receipt {
     #[serde(with = "spelling::plain")]
     pub plan: PlanHash,
     pub approval: AllowedBy,
+    /// What woke the task since then, in its order; of many, the newest. Older receipts do not have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub follow_ups: Vec<FollowUp>,
     pub agent: AgentRun,
     /// Who reviewed, if anyone did.
     pub reviewer: Option<AgentRun>,

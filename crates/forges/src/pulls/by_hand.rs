@@ -4,6 +4,7 @@
 //! itself stays as it is; who merges the pull request afterwards writes it down.
 
 use contracts::forge::{Author, PullError, PullState};
+use domain::code::CommitId;
 
 use super::{
     ledger::{Ledger, git_trouble},
@@ -35,6 +36,38 @@ impl<H: House> Ledger<'_, H> {
         Ok(Some(self.look(&names).await?))
     }
 
+    /// Whether one of these commits is in a branch, as the branch is now.
+    pub(super) async fn is_in(&self, base: &str, commits: &[CommitId]) -> Result<bool, PullError> {
+        let Some(base) = RefName::base(base) else { return Ok(false) };
+        let far = self.look(&[base.as_str()]).await?;
+        let Some(tip) = far.at(&base) else { return Ok(false) };
+        for commit in commits {
+            if self.reaches((&base, tip), commit).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a branch that is at `tip` holds a commit. What is not even here now is in no branch that we could have looked at.
+    async fn reaches(
+        &self,
+        (branch, tip): (&RefName, &CommitId),
+        commit: &CommitId,
+    ) -> Result<bool, PullError> {
+        let (git, path) = (self.house.git(), &self.mirror.path);
+        let has = async |commit: &CommitId| {
+            git.has(path, &format!("{commit}^{{commit}}")).await.map_err(git_trouble)
+        };
+        if !has(tip).await? {
+            self.bring(&[branch.as_str()]).await?;
+        }
+        if !has(tip).await? || !has(commit).await? {
+            return Ok(false);
+        }
+        git.is_ancestor(path, commit, tip).await.map_err(git_trouble)
+    }
+
     /// The record, merged if what was delivered is in its base.
     pub(super) async fn noticed(
         &self,
@@ -46,18 +79,7 @@ impl<H: House> Ledger<'_, H> {
         let (None, Some(base), Some(onto)) = (record.is_ended(), &base, onto) else {
             return Ok(record);
         };
-        let (git, path) = (self.house.git(), &self.mirror.path);
-        let has = async |commit: &str| {
-            git.has(path, &format!("{commit}^{{commit}}")).await.map_err(git_trouble)
-        };
-        if !has(onto.as_str()).await? {
-            self.bring(&[base.as_str()]).await?;
-        }
-        // What is not even here now is in no branch that we could have looked at.
-        if !has(onto.as_str()).await? || !has(record.delivered.as_str()).await? {
-            return Ok(record);
-        }
-        if !git.is_ancestor(path, &record.delivered, onto).await.map_err(git_trouble)? {
+        if !self.reaches((base, onto), &record.delivered).await? {
             return Ok(record);
         }
         let by = Author::Person(SOMEBODY.to_owned());

@@ -5,6 +5,11 @@
 //!
 //! Numbers are unique because each takes the first that is free, and only if it still is. For the same reason a branch has one
 //! pull request: whoever loses the number looks again, and finds what the winner opened.
+//!
+//! What a record says about what we did is not believed: whoever may push can write it. What was delivered before, and into which branch it
+//! goes, the task says by its own events.
+
+use std::collections::BTreeSet;
 
 use contracts::forge::{Delivery, PullError, PullRequest, PullState};
 use domain::code::{CommitId, PullRequestNumber};
@@ -42,8 +47,12 @@ impl<H: House> Ledger<'_, H> {
     ) -> Result<Option<PullRequestNumber>, PullError> {
         let branch = RefName::branch(&delivery.branch);
         let (far, records) = self.records(&[branch.as_str(), PULLS]).await?;
-        let base = base_of(&far, &branch, delivery)?;
+        check_base(&far, &branch, delivery)?;
         let (open, free) = of_branch(records, delivery)?;
+        let open = match open {
+            Some(entry) => Some(self.really_ended(entry, delivery).await?),
+            None => None,
+        };
         if let Some(Entry { record, .. }) = &open
             && let Some(how) = record.is_ended()
         {
@@ -53,8 +62,13 @@ impl<H: House> Ledger<'_, H> {
             return if is_repeated { Ok(Some(record.number)) } else { Err(ended) };
         }
         let tip = far.at(&branch);
-        let last = open.as_ref().map(|entry| &entry.record.delivered);
-        self.check_branch(delivery, tip, last).await?;
+        match (tip, &open) {
+            (None, None) => {}
+            (None, Some(_)) => {
+                return Err(PullError::BranchGone { branch: delivery.branch.to_string() });
+            }
+            (Some(tip), _) => self.check_branch(delivery, tip).await?,
+        }
 
         let mut updates = Vec::new();
         if tip != Some(&delivery.commit) {
@@ -63,7 +77,7 @@ impl<H: House> Ledger<'_, H> {
         }
         let (record, old) = match open {
             Some(Entry { record, at }) => (updated(&record, delivery), Some((record, at))),
-            None => (opened(free, base, delivery), None),
+            None => (opened(free, delivery), None),
         };
         let number = record.number;
         if old.as_ref().is_none_or(|(before, _)| *before != record) {
@@ -81,65 +95,94 @@ impl<H: House> Ledger<'_, H> {
         }
     }
 
-    /// Nothing of somebody else's would be lost: the branch is new, or where we left it, or behind the new commit.
-    async fn check_branch(
-        &self,
-        delivery: &Delivery,
-        tip: Option<&CommitId>,
-        last: Option<&CommitId>,
-    ) -> Result<(), PullError> {
-        let branch = || delivery.branch.to_string();
-        let tip = match (tip, last) {
-            (None, None) => return Ok(()),
-            (None, Some(_)) => return Err(PullError::BranchGone { branch: branch() }),
-            (Some(tip), _) if *tip == delivery.commit || Some(tip) == last => return Ok(()),
-            (Some(tip), _) => tip,
-        };
+    /// That it is merged is believed of a record that we sealed, or where something of ours is in the base. Otherwise it is open, whatever
+    /// somebody wrote.
+    async fn really_ended(&self, entry: Entry, delivery: &Delivery) -> Result<Entry, PullError> {
+        match &entry.record.state {
+            PullState::Draft | PullState::Open | PullState::Closed { .. } => return Ok(entry),
+            PullState::Merged { .. } if self.has_ended(&entry.record) => return Ok(entry),
+            PullState::Merged { .. } => {}
+        }
+        if self.is_in(&delivery.base, &delivery.ours).await? {
+            return Ok(entry);
+        }
+        let Entry { record, at } = entry;
+        let state = PullState::Draft;
+        Ok(Entry { record: Record { state, state_seal: None, merged_onto: None, ..record }, at })
+    }
+
+    /// Nothing of somebody else's would be lost: the branch is where we left it, or behind the new commit.
+    async fn check_branch(&self, delivery: &Delivery, tip: &CommitId) -> Result<(), PullError> {
+        if *tip == delivery.commit || delivery.ours.contains(tip) {
+            return Ok(());
+        }
         let (git, path) = (self.house.git(), &self.mirror.path);
         // What we do not have we cannot have built on.
         let is_known = git.has(path, &format!("{tip}^{{commit}}")).await.map_err(git_trouble)?;
         if is_known && git.is_ancestor(path, tip, &delivery.commit).await.map_err(git_trouble)? {
             return Ok(());
         }
-        Err(PullError::Moved { branch: branch(), theirs: tip.clone(), ours: last.cloned() })
+        let ours = delivery.ours.iter().find(|ours| **ours != delivery.commit).cloned();
+        let branch = delivery.branch.to_string();
+        Err(PullError::Moved { branch, theirs: tip.clone(), ours })
     }
 }
 
-/// The branch's pull request, if it has one, and the first number that is free. A record that cannot be read is nobody's, but its
-/// number is taken.
+/// Nobody has opened as many pull requests. A larger number is somebody's nonsense, and ours do not follow it.
+const LARGEST_NUMBER: u64 = 1_000_000_000;
+
+/// The branch's pull request, if it has one, and the first number that is free: after those that can be read, and where nothing is.
 fn of_branch(
     records: Records,
     delivery: &Delivery,
 ) -> Result<(Option<Entry>, PullRequestNumber), PullError> {
-    let highest = records.keys().next_back().map_or(0, |number| number.0);
+    let taken: BTreeSet<u64> = records.keys().map(|number| number.0).collect();
+    let mut readable: Vec<Entry> = records.into_values().filter_map(Result::ok).collect();
+    let numbers = readable.iter().map(|entry| entry.record.number.0);
+    let highest = numbers.filter(|number| *number <= LARGEST_NUMBER).max().unwrap_or(0);
     let none_left = || PullError::Rejected { reason: "there is no number left".to_owned() };
-    let free = highest.checked_add(1).map(PullRequestNumber).ok_or_else(none_left)?;
-    let mut readable = records.into_values().filter_map(Result::ok);
-    Ok((readable.find(|entry| entry.record.branch == delivery.branch), free))
+    let mut numbers = highest.saturating_add(1)..=u64::MAX;
+    let free = numbers.find(|number| !taken.contains(number)).ok_or_else(none_left)?;
+    readable.retain(|entry| entry.record.branch == delivery.branch);
+    // Somebody may have written another record for our branch.
+    let known = |entry: &Entry| Some(entry.record.number) == delivery.earlier;
+    let at = readable.iter().position(known).unwrap_or(0);
+    let found = readable.into_iter().nth(at);
+    Ok((found, PullRequestNumber(free)))
 }
 
-fn base_of(far: &Far, branch: &RefName, delivery: &Delivery) -> Result<String, PullError> {
+/// The default branch, by its short name.
+pub(super) fn default_of(far: &Far) -> Result<String, PullError> {
     let Some(default) = &far.default else {
         let reason = "the repository has no default branch to merge into".to_owned();
         return Err(PullError::Rejected { reason });
     };
-    if default == branch {
-        return Err(PullError::DefaultBranch { branch: delivery.branch.to_string() });
-    }
     let short = default.as_str().strip_prefix("refs/heads/").unwrap_or_default();
     Ok(short.to_owned())
 }
 
+/// A branch of ours is neither the default branch nor what it is to be merged into.
+fn check_base(far: &Far, branch: &RefName, delivery: &Delivery) -> Result<(), PullError> {
+    let base = RefName::base(&delivery.base).ok_or_else(|| PullError::Refused {
+        reason: format!("`{}` is not a branch that can be merged into", delivery.base),
+    })?;
+    if far.default.as_ref() == Some(branch) || base == *branch {
+        return Err(PullError::DefaultBranch { branch: delivery.branch.to_string() });
+    }
+    Ok(())
+}
+
 /// A draft, until a person approves of it (RV2).
-fn opened(number: PullRequestNumber, base: String, delivery: &Delivery) -> Record {
+fn opened(number: PullRequestNumber, delivery: &Delivery) -> Record {
     Record {
         number,
         title: one_line(&delivery.title),
         body: fitting(&delivery.body),
         state: PullState::Draft,
+        state_seal: None,
         merged_onto: None,
         branch: delivery.branch.clone(),
-        base,
+        base: delivery.base.clone(),
         delivered: delivery.commit.clone(),
         comments: Vec::new(),
         checks: Vec::new(),
@@ -151,6 +194,7 @@ fn updated(before: &Record, delivery: &Delivery) -> Record {
     Record {
         title: one_line(&delivery.title),
         body: fitting(&delivery.body),
+        base: delivery.base.clone(),
         delivered: delivery.commit.clone(),
         ..before.clone()
     }

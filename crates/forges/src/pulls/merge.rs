@@ -1,6 +1,7 @@
 //! Brings a pull request into its base branch, by hand of a person.
 //!
-//! Only the commit that the person looked at is merged. When the base has not moved on, the base moves forward to it; otherwise
+//! Only the commit that the person looked at is merged, into the branch that it was for then: whoever may push can write another one into the
+//! record at any moment. When the base has not moved on, the base moves forward to it; otherwise
 //! a merge commit joins both, made from objects alone: nothing is checked out here. Where somebody works in the remote, their files move
 //! along, or nothing does ([`Checkout`]).
 
@@ -48,6 +49,10 @@ impl<H: House> Ledger<'_, H> {
             PullState::Closed { .. } => return Err(PullError::Ended { number, how: "closed" }),
             PullState::Draft | PullState::Open => {}
         }
+        if record.base != merge.base {
+            let (looked, now) = (merge.base.clone(), record.base);
+            return Err(PullError::OtherBase { number, looked, now });
+        }
         let branch = RefName::branch(&record.branch);
         let base = RefName::base(&record.base).ok_or_else(crowded)?;
         let far = self.look(&[branch.as_str(), base.as_str()]).await?;
@@ -87,6 +92,7 @@ impl<H: House> Ledger<'_, H> {
             None if merged == onto => self.merged_by_hand(&onto, head).await?.or(Some(onto)),
             None => Some(onto),
         };
+        self.seal_state(&mut record);
         let new = self.write(&record, Some(&at)).await?;
         let noted = Update { name, old: Some(at), new };
         let updates: Vec<Update> = together.into_iter().chain([noted]).collect();

@@ -12,6 +12,7 @@ mod merge;
 mod notes;
 pub mod record;
 mod revert;
+mod seal;
 
 use contracts::{
     Key,
@@ -44,6 +45,11 @@ impl<H: House> Forges for PlainGit<H> {
         asked
             .parse()
             .map_err(|_wrong| ForgeError::Rejected { reason: "it has no commit".to_owned() })
+    }
+
+    async fn base(&self, repository: &RepositoryName) -> Result<String, ForgeError> {
+        let ledger = Ledger::open(&self.house, repository)?;
+        Ok(deliver::default_of(&ledger.look(&[]).await?)?)
     }
 
     async fn take_change(&self, key: Key, taking: &Taking) -> Result<Change, ForgeError> {
@@ -101,7 +107,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         let ledger = Ledger::open(&self.house, repository)?;
         let (far, Entry { record, .. }) = ledger.record(number, &[BRANCHES]).await?;
         let bases = ledger.bases(std::iter::once(&record)).await?;
-        let record = ledger.noticed(bases.as_ref(), record).await?;
+        let record = ledger.noticed(bases.as_ref(), ledger.believed(record)).await?;
         Ok(self.seen(repository, &far, record))
     }
 
@@ -114,7 +120,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         let bases = ledger.bases(records.iter()).await?;
         let mut pulls = Vec::with_capacity(records.len());
         for record in records {
-            let record = ledger.noticed(bases.as_ref(), record).await?;
+            let record = ledger.noticed(bases.as_ref(), ledger.believed(record)).await?;
             pulls.push(self.seen(repository, &far, record));
         }
         Ok(pulls)
@@ -134,14 +140,15 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
         comment: &Comment,
     ) -> Result<(), PullError> {
+        let ledger = Ledger::open(&self.house, repository)?;
         let add = |record: &mut Record| {
-            if record.comments.iter().any(|there| there.name == comment.name) {
+            if record.comments.iter().any(|there| there.said.name == comment.name) {
                 return Ok(Edit::Same);
             }
-            record.comments.push(comment.clone());
+            record.comments.push(ledger.sealed_comment(number, comment));
             Ok(Edit::Changed)
         };
-        Ledger::open(&self.house, repository)?.edit(number, add).await
+        ledger.edit(number, add).await
     }
 
     async fn check(
@@ -171,8 +178,9 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
         review: &Review,
     ) -> Result<(), PullError> {
+        let ledger = Ledger::open(&self.house, repository)?;
         let add = |record: &mut Record| {
-            if record.reviews.iter().any(|there| there.name == review.name) {
+            if record.reviews.iter().any(|there| there.said.name == review.name) {
                 return Ok(Edit::Same);
             }
             let is_person = matches!(review.author, Author::Person(_));
@@ -180,10 +188,19 @@ impl<H: House> PullRequests for PlainGit<H> {
             if approves && record.state == PullState::Draft {
                 record.state = PullState::Open;
             }
-            record.reviews.push(review.clone());
+            record.reviews.push(ledger.sealed_review(number, review));
             Ok(Edit::Changed)
         };
-        Ledger::open(&self.house, repository)?.edit(number, add).await
+        ledger.edit(number, add).await
+    }
+
+    async fn is_in(
+        &self,
+        repository: &RepositoryName,
+        base: &str,
+        commit: &CommitId,
+    ) -> Result<bool, PullError> {
+        Ledger::open(&self.house, repository)?.is_in(base, std::slice::from_ref(commit)).await
     }
 
     async fn merge(
@@ -210,15 +227,17 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
         by: &Author,
     ) -> Result<(), PullError> {
+        let ledger = Ledger::open(&self.house, repository)?;
         let end = |record: &mut Record| match record.state {
             PullState::Closed { .. } => Ok(Edit::Same),
             PullState::Merged { .. } => Err(PullError::Ended { number, how: "merged" }),
             PullState::Draft | PullState::Open => {
                 record.state = PullState::Closed { by: by.clone() };
+                ledger.seal_state(record);
                 Ok(Edit::Changed)
             }
         };
-        Ledger::open(&self.house, repository)?.edit(number, end).await
+        ledger.edit(number, end).await
     }
 }
 

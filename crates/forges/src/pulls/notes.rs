@@ -122,7 +122,9 @@ impl<H: House> Ledger<'_, H> {
             staged(&["read-tree", old.as_str()]).await.map_err(git_trouble)?;
         }
         let entry = format!("100644,{blob},{}", place(commit));
-        staged(&["update-index", "--add", "--cacheinfo", &entry]).await.map_err(git_trouble)?;
+        // Whoever may push may have put a file where a directory has to be, or the other way round. Ours takes its place.
+        let put = ["update-index", "--add", "--replace", "--cacheinfo", &entry];
+        staged(&put).await.map_err(git_trouble)?;
         let tree = staged(&["write-tree"]).await.map_err(git_trouble)?;
         if let Some(old) = old {
             let before = ["rev-parse", &format!("{old}^{{tree}}")];

@@ -2,13 +2,15 @@
 //! `refs/lamp/pulls/<number>`.
 //!
 //! Whoever may push to the repository may write there too, so it is read as what it is: bytes from anybody. A file with a key
-//! that we do not know, a hash that is none or one comment too many is not a record.
+//! that we do not know, a hash that is none or one comment too many is not a record. A record alone proves nobody: the people in it are those
+//! whom it names, until somebody has looked at the seals ([`super::seal`]).
 
 use contracts::forge::{
     Author, Check, CheckState, Comment, Opinion, Outcome, Pull, PullError, PullState, Review,
 };
 use domain::{
     code::{BranchName, CommitId, PullRequestNumber},
+    digest::Digest,
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -32,14 +34,24 @@ pub struct Record {
     pub title: String,
     pub body: String,
     pub state: PullState,
+    /// Of whoever ended it.
+    pub state_seal: Option<Digest>,
     /// What the base branch was at before it was merged.
     pub merged_onto: Option<CommitId>,
     pub branch: BranchName,
     pub base: String,
     pub delivered: CommitId,
-    pub comments: Vec<Comment>,
+    pub comments: Vec<Sealed<Comment>>,
     pub checks: Vec<Check>,
-    pub reviews: Vec<Review>,
+    pub reviews: Vec<Sealed<Review>>,
+}
+
+/// What somebody says, and the seal of the house whose doors it came through, if it came through one. Another house cannot read its seal, and
+/// keeps it as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed<T> {
+    pub said: T,
+    pub seal: Option<Digest>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -95,9 +107,9 @@ impl Record {
             base: self.base,
             head,
             delivered: self.delivered,
-            comments: self.comments,
+            comments: self.comments.into_iter().map(|sealed| sealed.said).collect(),
             checks: self.checks,
-            reviews: self.reviews,
+            reviews: self.reviews.into_iter().map(|sealed| sealed.said).collect(),
         }
     }
 }
@@ -130,8 +142,18 @@ struct Stored {
 enum StoredState {
     Draft,
     Open,
-    Merged { commit: String, onto: String, by: StoredAuthor },
-    Closed { by: StoredAuthor },
+    Merged {
+        commit: String,
+        onto: String,
+        by: StoredAuthor,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seal: Option<String>,
+    },
+    Closed {
+        by: StoredAuthor,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seal: Option<String>,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -146,6 +168,8 @@ enum StoredAuthor {
 struct StoredComment {
     name: String,
     author: StoredAuthor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seal: Option<String>,
     at_millis: i64,
     text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -182,6 +206,8 @@ enum StoredCheckState {
 struct StoredReview {
     name: String,
     author: StoredAuthor,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seal: Option<String>,
     at_millis: i64,
     commit: String,
     opinion: StoredOpinion,
@@ -198,6 +224,7 @@ enum StoredOpinion {
 
 impl Stored {
     fn of(record: &Record) -> Self {
+        let seal = record.state_seal.map(|seal| seal.to_string());
         Self {
             version: VERSION,
             number: record.number.0,
@@ -210,8 +237,9 @@ impl Stored {
                     commit: commit.to_string(),
                     onto: record.merged_onto.as_ref().unwrap_or(commit).to_string(),
                     by: author_of(by),
+                    seal,
                 },
-                PullState::Closed { by } => StoredState::Closed { by: author_of(by) },
+                PullState::Closed { by } => StoredState::Closed { by: author_of(by), seal },
             },
             branch: record.branch.to_string(),
             base: record.base.clone(),
@@ -227,14 +255,17 @@ impl Stored {
         if self.version != VERSION {
             return Err(wrong("version"));
         }
-        let (state, merged_onto) = match self.state {
-            StoredState::Draft => (PullState::Draft, None),
-            StoredState::Open => (PullState::Open, None),
-            StoredState::Merged { commit, onto, by } => {
+        let (state, merged_onto, state_seal) = match self.state {
+            StoredState::Draft => (PullState::Draft, None, None),
+            StoredState::Open => (PullState::Open, None, None),
+            StoredState::Merged { commit, onto, by, seal } => {
                 let (commit, onto) = (hash(&commit, "state")?, hash(&onto, "state")?);
-                (PullState::Merged { commit, by: author(by)? }, Some(onto))
+                let state = PullState::Merged { commit, by: author(by)? };
+                (state, Some(onto), seal_of(seal)?)
             }
-            StoredState::Closed { by } => (PullState::Closed { by: author(by)? }, None),
+            StoredState::Closed { by, seal } => {
+                (PullState::Closed { by: author(by)? }, None, seal_of(seal)?)
+            }
         };
         RefName::base(&self.base).ok_or(wrong("base"))?;
         Ok(Record {
@@ -245,6 +276,7 @@ impl Stored {
             title: line(self.title, "title")?,
             body: text(self.body, LONGEST_BODY, "body")?,
             state,
+            state_seal,
             merged_onto,
             branch: self.branch.parse().map_err(|_wrong| wrong("branch"))?,
             base: self.base,
@@ -294,33 +326,41 @@ fn hash(text: &str, field: &'static str) -> Result<CommitId, RecordError> {
 fn author(author: StoredAuthor) -> Result<Author, RecordError> {
     match author {
         StoredAuthor::Platform => Ok(Author::Platform),
-        StoredAuthor::Person(who) => Ok(Author::Person(name(who, "author")?)),
+        StoredAuthor::Person(who) => Ok(Author::Unproven(name(who, "author")?)),
     }
+}
+
+fn seal_of(seal: Option<String>) -> Result<Option<Digest>, RecordError> {
+    let read = |seal: String| seal.parse().map_err(|_wrong| RecordError::Field("seal"));
+    seal.map(read).transpose()
 }
 
 fn author_of(author: &Author) -> StoredAuthor {
     match author {
         Author::Platform => StoredAuthor::Platform,
-        Author::Person(who) => StoredAuthor::Person(who.clone()),
+        Author::Person(who) | Author::Unproven(who) => StoredAuthor::Person(who.clone()),
     }
 }
 
-fn comment(comment: StoredComment) -> Result<Comment, RecordError> {
+fn comment(comment: StoredComment) -> Result<Sealed<Comment>, RecordError> {
     let place = comment.place.map(|place| Ok((name(place.path, "place")?, place.line)));
-    Ok(Comment {
+    let said = Comment {
         name: name(comment.name, "comment name")?,
         author: author(comment.author)?,
         at: Timestamp::from_millis(comment.at_millis),
         text: text(comment.text, LONGEST_TEXT, "comment text")?,
         place: place.transpose()?,
-    })
+    };
+    Ok(Sealed { said, seal: seal_of(comment.seal)? })
 }
 
-fn comment_of(comment: &Comment) -> StoredComment {
+fn comment_of(sealed: &Sealed<Comment>) -> StoredComment {
+    let Sealed { said: comment, seal } = sealed;
     let place = comment.place.as_ref();
     StoredComment {
         name: comment.name.clone(),
         author: author_of(&comment.author),
+        seal: seal.map(|seal| seal.to_string()),
         at_millis: comment.at.as_millis(),
         text: comment.text.clone(),
         place: place.map(|(path, line)| StoredPlace { path: path.clone(), line: *line }),
@@ -355,8 +395,8 @@ fn check_of(check: &Check) -> StoredCheck {
     }
 }
 
-fn review(review: StoredReview) -> Result<Review, RecordError> {
-    Ok(Review {
+fn review(review: StoredReview) -> Result<Sealed<Review>, RecordError> {
+    let said = Review {
         name: name(review.name, "review name")?,
         author: author(review.author)?,
         at: Timestamp::from_millis(review.at_millis),
@@ -367,13 +407,16 @@ fn review(review: StoredReview) -> Result<Review, RecordError> {
             StoredOpinion::Remarks => Opinion::Remarks,
         },
         text: text(review.text, LONGEST_TEXT, "review text")?,
-    })
+    };
+    Ok(Sealed { said, seal: seal_of(review.seal)? })
 }
 
-fn review_of(review: &Review) -> StoredReview {
+fn review_of(sealed: &Sealed<Review>) -> StoredReview {
+    let Sealed { said: review, seal } = sealed;
     StoredReview {
         name: review.name.clone(),
         author: author_of(&review.author),
+        seal: seal.map(|seal| seal.to_string()),
         at_millis: review.at.as_millis(),
         commit: review.commit.to_string(),
         opinion: match review.opinion {

@@ -9,31 +9,39 @@ fn commit(letter: char) -> CommitId {
 }
 
 fn record() -> Record {
-    let person = || Author::Person("ann".to_owned());
+    let person = || Author::Unproven("ann".to_owned());
+    let seal = Some(Digest::of(b"a seal"));
     let at = Timestamp::from_millis(7);
     Record {
         number: PullRequestNumber(3),
         title: "Fix".to_owned(),
         body: "Because.\n\n\tMore.".to_owned(),
         state: PullState::Merged { commit: commit('c'), by: person() },
+        state_seal: seal,
         merged_onto: Some(commit('b')),
         branch: "agent/x".parse().unwrap(),
         base: "main".to_owned(),
         delivered: commit('a'),
         comments: vec![
-            Comment {
-                name: "1".to_owned(),
-                author: person(),
-                at,
-                text: "Why?\n".to_owned(),
-                place: None,
+            Sealed {
+                said: Comment {
+                    name: "1".to_owned(),
+                    author: person(),
+                    at,
+                    text: "Why?\n".to_owned(),
+                    place: None,
+                },
+                seal,
             },
-            Comment {
-                name: "2".to_owned(),
-                author: Author::Platform,
-                at,
-                text: String::new(),
-                place: Some(("src/a".to_owned(), 3)),
+            Sealed {
+                said: Comment {
+                    name: "2".to_owned(),
+                    author: Author::Platform,
+                    at,
+                    text: String::new(),
+                    place: Some(("src/a".to_owned(), 3)),
+                },
+                seal: None,
             },
         ],
         checks: vec![Check {
@@ -42,13 +50,16 @@ fn record() -> Record {
             state: CheckState::Ended(Outcome::Failed),
             summary: "2 failed".to_owned(),
         }],
-        reviews: vec![Review {
-            name: "r".to_owned(),
-            author: person(),
-            at,
-            commit: commit('a'),
-            opinion: Opinion::WantsChanges,
-            text: "no".to_owned(),
+        reviews: vec![Sealed {
+            said: Review {
+                name: "r".to_owned(),
+                author: person(),
+                at,
+                commit: commit('a'),
+                opinion: Opinion::WantsChanges,
+                text: "no".to_owned(),
+            },
+            seal,
         }],
     }
 }
@@ -58,9 +69,25 @@ fn what_is_written_is_read_again() {
     let bytes = record().write().unwrap();
     assert_eq!(Record::read(&bytes), Ok(record()));
     for state in [PullState::Draft, PullState::Open, PullState::Closed { by: Author::Platform }] {
-        let record = Record { state, merged_onto: None, ..record() };
+        let state_seal = record().state_seal.filter(|_| matches!(state, PullState::Closed { .. }));
+        let record = Record { state, state_seal, merged_onto: None, ..record() };
         assert_eq!(Record::read(&record.write().unwrap()), Ok(record));
     }
+}
+
+#[test]
+fn a_record_from_before_there_were_seals_is_read_and_proves_nobody() {
+    let text = String::from_utf8(record().write().unwrap()).unwrap();
+    let seal = format!("\"seal\": \"{}\"", Digest::of(b"a seal"));
+    let bare: Vec<&str> = text.lines().filter(|line| !line.contains(&seal)).collect();
+    let bare = bare.join("\n").replace("},\n    \"branch\"", "}\n  },\n    \"branch\"");
+    let bare =
+        bare.replace("\"person\": \"ann\"\n      },\n    }", "\"person\": \"ann\"\n      }\n    }");
+    let read = Record::read(bare.as_bytes());
+    let read = read.unwrap_or_else(|error| panic!("{error}: {bare}"));
+    assert_eq!(read.state_seal, None);
+    assert!(read.comments.iter().all(|comment| comment.seal.is_none()));
+    assert_eq!(read.comments[0].said.author, Author::Unproven("ann".to_owned()));
 }
 
 #[test]
@@ -84,6 +111,7 @@ fn nothing_else_is_read() {
         replaced("\"Fix\"", "\"Fi\\u001bx\""),
         replaced("Why?", "Why\\u0000?"),
         replaced("ann", ""),
+        replaced("\"seal\": \"", "\"seal\": \"x"),
         text.trim_end().trim_end_matches('}').to_owned(),
         format!("{text}x"),
         "[".repeat(10_000),
@@ -99,11 +127,10 @@ fn what_is_too_much_is_not_written() {
     let comment = record().comments.remove(0);
     let many = Record { comments: vec![comment.clone(); MOST_COMMENTS + 1], ..record() };
     assert_eq!(many.write(), Err(RecordError::Field("comments")));
-    let long = Comment { text: "x".repeat(LONGEST_TEXT + 1), ..comment.clone() };
-    let long = Record { comments: vec![long], ..record() };
+    let of = |text: String| Sealed { said: Comment { text, ..comment.said.clone() }, seal: None };
+    let long = Record { comments: vec![of("x".repeat(LONGEST_TEXT + 1))], ..record() };
     assert_eq!(long.write(), Err(RecordError::Field("comment text")));
-    let large = Comment { text: "x".repeat(LONGEST_TEXT), ..comment };
-    let large = Record { comments: vec![large; 40], ..record() };
+    let large = Record { comments: vec![of("x".repeat(LONGEST_TEXT)); 40], ..record() };
     assert_eq!(large.write(), Err(RecordError::Large));
     assert_eq!(
         Record { title: "a\nb".to_owned(), ..record() }.write(),
@@ -122,8 +149,8 @@ proptest! {
         title in ".{0,60}", body in "(?s).{0,200}", who in ".{0,20}", text in "(?s).{0,100}",
     ) {
         let mut record = Record { title, body, ..record() };
-        record.comments[0].author = Author::Person(who);
-        record.comments[0].text = text;
+        record.comments[0].said.author = Author::Unproven(who);
+        record.comments[0].said.text = text;
         if let Ok(bytes) = record.write() {
             prop_assert_eq!(Record::read(&bytes), Ok(record));
         }

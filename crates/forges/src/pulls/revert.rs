@@ -9,7 +9,7 @@
 //! It is a merge of three trees, made from objects alone. For the same tip it is the same commit, so it does not matter where an earlier call
 //! ended: whoever repeats it finds the branch, the pull request, or neither.
 
-use contracts::forge::{Delivery, PullError, PullRequest, PullState, Revert};
+use contracts::forge::{Delivery, Known, PullError, PullRequest, PullState, Revert};
 use domain::code::{BranchName, CommitId, PullRequestNumber};
 
 use super::{
@@ -29,6 +29,10 @@ impl<H: House> Ledger<'_, H> {
         revert: &Revert,
     ) -> Result<PullRequest, PullError> {
         let (_, Entry { record, .. }) = self.record(number, &[]).await?;
+        let record = match &revert.known {
+            Some(known) => self.really_merged(record, known).await?,
+            None => record,
+        };
         let bases = self.bases(std::iter::once(&record)).await?;
         let record = self.noticed(bases.as_ref(), record).await?;
         let merged = match &record.state {
@@ -62,11 +66,37 @@ impl<H: House> Ledger<'_, H> {
                 // Left by a call that ended before the base moved on, or somebody else's.
                 continue;
             }
-            let (title, body) = (revert.title.clone(), revert.body.clone());
-            let repository = self.repository.clone();
-            return self.deliver(&Delivery { repository, branch, commit, title, body }).await;
+            let delivery = Delivery {
+                repository: self.repository.clone(),
+                branch,
+                base: record.base.clone(),
+                earlier: None,
+                ours: vec![commit.clone()],
+                commit,
+                title: revert.title.clone(),
+                body: revert.body.clone(),
+            };
+            return self.deliver(&delivery).await;
         }
         Err(crowded())
+    }
+
+    /// The record with what its task knows in place of what somebody may have written: into which branch it went, what of it, and whether.
+    /// One that we ended ourselves says that rightly; of any other one the branch is asked.
+    async fn really_merged(&self, record: Record, known: &Known) -> Result<Record, PullError> {
+        if self.has_ended(&record) && record.base == known.base {
+            return Ok(record);
+        }
+        let record =
+            Record { base: known.base.clone(), delivered: known.delivered.clone(), ..record };
+        match &record.state {
+            PullState::Draft | PullState::Open | PullState::Closed { .. } => Ok(record),
+            // Whether it is, and since when, is seen as if somebody had merged it with git alone.
+            PullState::Merged { .. } => {
+                let state = PullState::Open;
+                Ok(Record { state, state_seal: None, merged_onto: None, ..record })
+            }
+        }
     }
 
     /// The commit that follows the base and has the change no more.

@@ -134,7 +134,11 @@ async fn a_merge_is_one_merge_wherever_the_first_one_ended() {
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
     first.person_pushes("trunk", "b", "meanwhile");
     let pristine = Stage::like(&first);
-    let wanted = Merge { head: head.clone(), by: Author::Person("ann".to_owned()) };
+    let wanted = Merge {
+        head: head.clone(),
+        base: "trunk".to_owned(),
+        by: Author::Person("ann".to_owned()),
+    };
     let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
     whole.merge(&repository(), ONE, &wanted).await.unwrap();
     for (last, dies) in deaths(&first) {

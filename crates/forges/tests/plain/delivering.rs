@@ -75,7 +75,9 @@ async fn later_work_updates_the_same_pull_request_and_its_record_only_grows() {
 
     // A commit beside our own last one may replace it, because it is ours.
     let beside = commit(&stage, &forge, 5).await;
-    forge.deliver(key(6), &delivery(&beside)).await.unwrap();
+    let ours = vec![beside.clone(), second, first];
+    let later = contracts::forge::Delivery { ours, earlier: Some(ONE), ..delivery(&beside) };
+    forge.deliver(key(6), &later).await.unwrap();
     assert_eq!(stage.far("refs/heads/agent/x").as_deref(), Some(beside.as_str()));
 }
 

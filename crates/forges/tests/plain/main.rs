@@ -10,6 +10,7 @@
 
 mod crashes;
 mod delivering;
+mod forging;
 mod hostile;
 mod merging;
 mod packs;

@@ -37,7 +37,7 @@ async fn whole_life(stage: &Stage, forge: &PlainGit<Host>) {
     };
     forge.comment(&repository(), ONE, &comment).await.unwrap();
     forge.note(&repository(), &head, b"why").await.unwrap();
-    let merge = Merge { head: head.clone(), by: Author::Platform };
+    let merge = Merge { head: head.clone(), base: "trunk".to_owned(), by: Author::Platform };
     forge.merge(&repository(), ONE, &merge).await.unwrap();
     let pull = forge.pull(&repository(), ONE).await.unwrap();
     assert!(matches!(pull.state, PullState::Merged { .. }));

@@ -19,12 +19,13 @@ fn by() -> Author {
 }
 
 fn merge(head: &CommitId) -> Merge {
-    Merge { head: head.clone(), by: by() }
+    Merge { head: head.clone(), base: "trunk".to_owned(), by: by() }
 }
 
 pub(crate) fn revert(stage: &Stage) -> Revert {
     Revert {
         began: stage.base.clone(),
+        known: None,
         title: "Revert \"Fix it\"".to_owned(),
         body: "ann takes back #1.".to_owned(),
     }

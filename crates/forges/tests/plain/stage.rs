@@ -14,6 +14,7 @@ use contracts::{
 };
 use domain::{
     code::{CommitId, PullRequestNumber, RepositoryName},
+    digest::Digest,
     id::{SandboxId, TaskId},
     time::Timestamp,
 };
@@ -219,6 +220,9 @@ pub(crate) fn delivery(commit: &CommitId) -> Delivery {
         repository: repository(),
         branch: "agent/x".parse().unwrap(),
         commit: commit.clone(),
+        base: "trunk".to_owned(),
+        earlier: None,
+        ours: vec![commit.clone()],
         title: "Fix it".to_owned(),
         body: "Because.".to_owned(),
     }
@@ -327,6 +331,14 @@ impl House for Host {
 
     async fn custom(&self, _taking: &Taking) -> Result<Custom, HouseError> {
         Ok(self.custom.lock().unwrap().clone())
+    }
+
+    fn seal(&self, bytes: &[u8]) -> Digest {
+        Digest::of(&[self.mirror.path.as_os_str().as_encoded_bytes(), b"\0", bytes].concat())
+    }
+
+    fn has_sealed(&self, bytes: &[u8], seal: Digest) -> bool {
+        self.seal(bytes) == seal
     }
 
     fn address(&self, repository: &RepositoryName, number: PullRequestNumber) -> String {

@@ -202,7 +202,7 @@ pub(crate) async fn merge(
     may_merge(&behind)?;
     let repository = repository(&query.repository)?;
     let by = Author::Person(behind.door.owner.clone());
-    let merge = Merge { head: commit(&wish.head)?, by };
+    let merge = Merge { head: commit(&wish.head)?, base: wish.base, by };
     let commit = behind.door.pulls.merge(&repository, number(&at), &merge).await?;
     Ok(Json(Merged { commit: commit.to_string() }))
 }

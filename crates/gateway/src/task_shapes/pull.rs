@@ -42,6 +42,7 @@ fn author(author: Author) -> told::PullAuthor {
     match author {
         Author::Platform => told::PullAuthor::Platform {},
         Author::Person(name) => told::PullAuthor::Person { name },
+        Author::Unproven(name) => told::PullAuthor::Unproven { name },
     }
 }
 

@@ -32,7 +32,10 @@ async fn a_merged_task_is_taken_back_by_one_pull_request_and_the_audit_log_says_
     let early = client.revert_task(&task, &wait).await.unwrap_err();
     assert!(early.to_string().contains("is not merged: close it instead"), "{early}");
 
-    client.merge_pull("acme/web", number, &MergePull { head }).await.unwrap();
+    client
+        .merge_pull("acme/web", number, &MergePull { head, base: "main".to_owned() })
+        .await
+        .unwrap();
     stage.wait(&task, "done").await;
     let back = client.revert_task(&task, &wait).await.unwrap();
     assert_eq!((back.reverts, &back.pull.state), (number, &PullState::Draft {}));

@@ -20,8 +20,10 @@ use contracts::{
 };
 use domain::{
     code::{PullRequestNumber, RepositoryName},
+    digest::Digest,
     id::SandboxId,
 };
+use evidence::keys::SealKey;
 use forges::{
     Custom, Git, HouseError, Mirror, PlainGit, Remote, Transport,
     inspection::{KnownSecrets, Limits, Submodules},
@@ -40,11 +42,11 @@ pub(crate) type PlainForge = PlainGit<House<Provider>>;
 /// Opens it, and throws away what a server before this one left unfinished. Nothing may be taken yet.
 pub(crate) fn open(
     sandboxes: &Provider,
-    keeper: &Keeper,
+    (keeper, seal): (&Keeper, SealKey),
     names: Names,
 ) -> anyhow::Result<PlainForge> {
     let mirrors = sandboxes.mirrors().clone();
-    let house = House::new(sandboxes.clone(), mirrors, (keeper.clone(), names))?;
+    let house = House::new(sandboxes.clone(), mirrors, (keeper.clone(), seal), names)?;
     let forge = PlainGit::new(house);
     forge.clear_scratch().with_context(cannot)?;
     Ok(forge)
@@ -60,6 +62,8 @@ pub(crate) struct House<S> {
     sandboxes: S,
     mirrors: Mirrors,
     secrets: Values,
+    /// With what comes through our doors sealed, where others can write as well.
+    seal: SealKey,
     names: Names,
     git: Git,
     /// Work that came out and was not looked at yet.
@@ -70,13 +74,14 @@ impl<S> House<S> {
     fn new(
         sandboxes: S,
         mirrors: Mirrors,
-        (keeper, names): (Keeper, Names),
+        (keeper, seal): (Keeper, SealKey),
+        names: Names,
     ) -> anyhow::Result<Self> {
         let scratch = mirrors.root().join("takings");
         fs_err::create_dir_all(&scratch).with_context(cannot)?;
         let (program, home) = mirrors.git();
         let git = Git::new(program, home);
-        Ok(Self { sandboxes, mirrors, secrets: Values(keeper), names, git, scratch })
+        Ok(Self { sandboxes, mirrors, secrets: Values(keeper), seal, names, git, scratch })
     }
 }
 
@@ -146,6 +151,14 @@ impl<S: Shows> forges::House for House<S> {
             limits: Limits::default(),
             submodules: Submodules::default(),
         })
+    }
+
+    fn seal(&self, bytes: &[u8]) -> Digest {
+        self.seal.seal(bytes)
+    }
+
+    fn has_sealed(&self, bytes: &[u8], seal: Digest) -> bool {
+        self.seal.has_sealed(bytes, seal)
     }
 
     /// There is no page to look at it; this is the command that shows it.

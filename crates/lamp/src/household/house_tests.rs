@@ -88,9 +88,12 @@ impl Bench {
     fn forge(&self) -> PlainGit<House<ScriptedSandboxes>> {
         let ledger = Ledger::open(self.directory.path().join("ledger")).unwrap();
         let (mirrors, keeper) = (self.mirrors.clone(), self.keeper.clone());
-        PlainGit::new(
-            House::new(ScriptedSandboxes::new(ledger), mirrors, (keeper, names())).unwrap(),
-        )
+        let (sandboxes, sealed) = (ScriptedSandboxes::new(ledger), (keeper, self.seal()));
+        PlainGit::new(House::new(sandboxes, mirrors, sealed, names()).unwrap())
+    }
+
+    fn seal(&self) -> SealKey {
+        super::super::keys::open_seal(self.directory.path()).unwrap()
     }
 
     /// A commit that came out of a sandbox.
@@ -165,6 +168,9 @@ async fn a_repository_on_a_laptop_goes_from_its_head_to_a_merged_pull_request() 
         repository: web(),
         branch: "agent/x".parse().unwrap(),
         commit: commit.clone(),
+        base: forge.base(&web()).await.unwrap(),
+        earlier: None,
+        ours: vec![commit.clone()],
         title: "Better".to_owned(),
         body: "Because.".to_owned(),
     };
@@ -173,7 +179,8 @@ async fn a_repository_on_a_laptop_goes_from_its_head_to_a_merged_pull_request() 
     assert_eq!(bench.git(&["rev-parse", "agent/x"]), commit.as_str());
     forge.note(&web(), &commit, b"why").await.unwrap();
 
-    let merge = Merge { head: commit.clone(), by: Author::Person("ann".to_owned()) };
+    let base = bench.git(&["branch", "--show-current"]);
+    let merge = Merge { head: commit.clone(), base, by: Author::Person("ann".to_owned()) };
     fs::write(bench.work().join("README.md"), "mine\n").unwrap();
     let error = forge.merge(&web(), ONE, &merge).await.unwrap_err();
     assert!(matches!(error, PullError::Rejected { .. }), "{error}");
@@ -321,7 +328,7 @@ async fn work_leaves_a_real_sandbox_as_a_commit_and_what_is_kept_secret_does_not
     let provider = provider(at.path()).await;
     let address = bench.work().display().to_string();
     provider.mirrors().register(&web(), &address).await.unwrap();
-    let forge = open(&provider, &bench.keeper, names()).unwrap();
+    let forge = open(&provider, (&bench.keeper, bench.seal()), names()).unwrap();
     let base = forge.head(&web()).await.unwrap();
     opened(&provider, &base).await;
 

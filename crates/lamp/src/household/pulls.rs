@@ -1,7 +1,7 @@
 //! Pull requests for the doors: what a person does to one reaches its task at once.
 //!
 //! ```text
-//!  merge, close ──▶ forge ──▶ the task ends          comment, check ──▶ forge ──▶ the engine looks: the task wakes, on the same branch (PL10)
+//!  merge, close ──▶ forge ──▶ the task ends          comment, review, check ──▶ forge ──▶ the engine looks: the task wakes, on the same branch (PL10)
 //! ```
 //!
 //! The forge comes first: what it refused has not happened. A task that does not take the news (it is over, or has had its share of
@@ -10,11 +10,14 @@
 
 use std::sync::Arc;
 
-use contracts::forge::{Author, Check, Comment, Diff, Merge, Pull, PullError, PullRequest, Revert};
+use contracts::forge::{
+    Author, Check, Comment, Diff, Known, Merge, Pull, PullError, PullRequest, PullState, Revert,
+    Review,
+};
 use domain::{
     code::{CommitId, PullRequestNumber, RepositoryName},
     id::TaskId,
-    task::{Event, ForgeNews},
+    task::ForgeNews,
 };
 use engine::{Engine, SubmitError};
 use futures::future::BoxFuture;
@@ -66,20 +69,20 @@ impl Pulls {
         }
     }
 
-    /// What its task delivered last, by the task's own events. The record in the repository can be rewritten by whoever may push there.
+    /// What its task delivered last and into which branch, by the task's own events. The record in the repository can be rewritten by whoever
+    /// may push there. `base` is what it says, for tasks from before that was kept.
     async fn delivered(
         &self,
         repository: &RepositoryName,
         number: PullRequestNumber,
-    ) -> Option<CommitId> {
+        base: impl FnOnce() -> String,
+    ) -> Option<Known> {
         let task = self.known(repository, number).await?;
-        let history = self.engine.store().history(task).await.ok()?;
-        let is_inside = |event: &&Event| !matches!(event, Event::PullRequestOpened { .. });
-        let newest_first = history.events.iter().rev().map(|recorded| &recorded.event);
-        newest_first.skip_while(is_inside).find_map(|event| {
-            let Event::Implemented { commit, .. } = event else { return None };
-            Some(commit.clone())
-        })
+        let store = self.engine.store();
+        let history = store.history(task).await.ok()?;
+        let delivered = engine::delivered_change(&history)?.commit.clone();
+        let base = engine::delivered_base(&history, store.blobs()).unwrap_or_else(base);
+        Some(Known { base, delivered })
     }
 
     /// The task that a pull request is of.
@@ -118,8 +121,11 @@ impl PullDesk for Pulls {
     ) -> BoxFuture<'a, Result<Pull, PullError>> {
         Box::pin(async move {
             let pull = self.forge.pull(repository, number).await?;
-            let delivered = self.delivered(repository, number).await;
-            Ok(Pull { delivered: delivered.unwrap_or(pull.delivered), ..pull })
+            let known = self.delivered(repository, number, || pull.base.clone()).await;
+            Ok(match known {
+                Some(Known { base, delivered }) => Pull { base, delivered, ..pull },
+                None => pull,
+            })
         })
     }
 
@@ -157,6 +163,19 @@ impl PullDesk for Pulls {
         })
     }
 
+    fn review<'a>(
+        &'a self,
+        repository: &'a RepositoryName,
+        number: PullRequestNumber,
+        review: &'a Review,
+    ) -> BoxFuture<'a, Result<(), PullError>> {
+        Box::pin(async move {
+            self.forge.review(repository, number, review).await?;
+            self.look(repository, number).await;
+            Ok(())
+        })
+    }
+
     fn merge<'a>(
         &'a self,
         repository: &'a RepositoryName,
@@ -164,6 +183,16 @@ impl PullDesk for Pulls {
         merge: &'a Merge,
     ) -> BoxFuture<'a, Result<CommitId, PullError>> {
         Box::pin(async move {
+            // What was merged before is no news, and its task has heard it.
+            let state = self.forge.pull(repository, number).await?.state;
+            if let PullState::Merged { commit, .. } = state {
+                return Ok(commit);
+            }
+            let known = self.delivered(repository, number, || merge.base.clone()).await;
+            if let Some(known) = known.filter(|known| known.base != merge.base) {
+                let (looked, now) = (merge.base.clone(), known.base);
+                return Err(PullError::OtherBase { number, looked, now });
+            }
             let merged = self.forge.merge(repository, number, merge).await?;
             self.tell(repository, number, ForgeNews::Merged).await;
             Ok(merged)
@@ -176,7 +205,11 @@ impl PullDesk for Pulls {
         number: PullRequestNumber,
         revert: &'a Revert,
     ) -> BoxFuture<'a, Result<PullRequest, PullError>> {
-        self.forge.revert(repository, number, revert)
+        Box::pin(async move {
+            let pull = self.forge.pull(repository, number).await?;
+            let known = self.delivered(repository, number, || pull.base).await;
+            self.forge.revert(repository, number, &Revert { known, ..revert.clone() }).await
+        })
     }
 
     fn close<'a>(

@@ -39,7 +39,8 @@ impl Works {
     ) -> anyhow::Result<Self> {
         let person = owner::person(data, &SystemIds)?;
         let style = Style::of(&outward.reloader.said())?;
-        let forge = Arc::new(house::open(sandboxes, keeper, style.names)?);
+        let forge =
+            Arc::new(house::open(sandboxes, (keeper, keys::open_seal(data)?), style.names)?);
         let makings = Makings { data, outward, keeper, sandboxes, forge: Arc::clone(&forge) };
         let hands = Household::open(makings)?;
         let crew = Arc::clone(hands.crew());

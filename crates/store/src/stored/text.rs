@@ -12,7 +12,7 @@ use domain::{
     phase::Phase,
     plan::PlanHash,
     request::ChannelKind,
-    task::DoneBecause,
+    task::{DoneBecause, Speaker},
     transcript::{TodoState, ToolKind, ToolStatus, Verdict},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -73,6 +73,7 @@ words! {
         "pull_request_closed" = (Self::PullRequestClosed),
         "taken_over" = (Self::TakenOver),
     }
+    Speaker { "known" = (Self::Known), "unproven" = (Self::Unproven), }
     ToolKind {
         "read" = (Self::Read),
         "edit" = (Self::Edit),
@@ -141,6 +142,7 @@ printed_as_a_word!(
     FourEyes,
     ChannelKind,
     DoneBecause,
+    Speaker,
     ToolKind,
     ToolStatus,
     TodoState,

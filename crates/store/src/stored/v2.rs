@@ -3,14 +3,19 @@
 //! | event | what is new |
 //! |---|---|
 //! | `review_found_faults` | names what was found, so that a person can dismiss it |
+//! | `woken` by remarks | says of each whether whoever said it is known |
 
-use domain::{digest::Digest, finding::FindingId, task::Event};
+use domain::{
+    digest::Digest,
+    finding::FindingId,
+    task::{self, Event, Speaker},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
     shape::{Set, Shape as _},
     text::Text,
-    v1::{failure::Verdict, write},
+    v1::{conversation::RemarkKind, failure::Verdict, write},
 };
 
 pub(super) const VERSION: i64 = 2;
@@ -23,8 +28,27 @@ struct ReviewFoundFaults {
     verdict: Verdict,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Woken {
+    remarks: Vec<Remark>,
+}
+
+record! {
+    Remark of task::Remark {
+        kind: RemarkKind,
+        name: String,
+        by: String,
+        speaker: Text<Speaker>,
+        text: String,
+    }
+}
+
 /// The body of `event`, if it is one that has a second version.
 pub(super) fn encode(event: &Event) -> Option<String> {
+    if let Event::Woken { cause: task::WakeCause::Remarks(remarks) } = event {
+        return Some(write(&Woken { remarks: Vec::of(remarks) }));
+    }
     let Event::ReviewFoundFaults { evidence, findings, verdict } = event else { return None };
     Some(write(&ReviewFoundFaults {
         evidence: Text::of(evidence),
@@ -35,13 +59,17 @@ pub(super) fn encode(event: &Event) -> Option<String> {
 
 /// The event that `body` tells of, unless there is no such kind in this version.
 pub(super) fn decode(kind: &str, body: &str) -> Option<serde_json::Result<Event>> {
-    (kind == "review_found_faults").then(|| {
-        serde_json::from_str(body).map(|ReviewFoundFaults { evidence, findings, verdict }| {
-            Event::ReviewFoundFaults {
+    match kind {
+        "review_found_faults" => Some(serde_json::from_str(body).map(
+            |ReviewFoundFaults { evidence, findings, verdict }| Event::ReviewFoundFaults {
                 evidence: evidence.value(),
                 findings: findings.value(),
                 verdict: verdict.value(),
-            }
-        })
-    })
+            },
+        )),
+        "woken" => Some(serde_json::from_str(body).map(|Woken { remarks }| Event::Woken {
+            cause: task::WakeCause::Remarks(remarks.value()),
+        })),
+        _unknown => None,
+    }
 }

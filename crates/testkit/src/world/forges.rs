@@ -56,6 +56,10 @@ impl Forges for ScriptedForges {
         commit(repository.as_str())
     }
 
+    async fn base(&self, _repository: &RepositoryName) -> Result<String, ForgeError> {
+        Ok("main".to_owned())
+    }
+
     async fn take_change(&self, key: Key, taking: &Taking) -> Result<Change, ForgeError> {
         self.ledger.called(&format!("take {key}")).map_err(busy)?;
         let Taking { workflows, message, .. } = taking;
@@ -67,8 +71,11 @@ impl Forges for ScriptedForges {
         let changes = self.ledger.names(&kind).map_err(busy)?;
         let this = format!("{:06}", key.seq);
         let number = changes.iter().filter(|name| **name <= this).count();
-        let commit = commit(&key.to_string())?;
         let text = self.ledger.read("script", &key.task.to_string()).unwrap_or_default();
+        let commit = match (Script::parse(&text).same, number) {
+            (true, 2..) => taking.parent.clone(),
+            (true | false, _) => commit(&key.to_string())?,
+        };
         self.ledger.once("commit", commit.as_str(), &format!("{number} {text}")).map_err(busy)?;
         let mut paths = vec!["src/login.rs".to_owned()];
         if Script::parse(&text).strays {

@@ -83,9 +83,10 @@ impl ScriptedPulls {
         let kept = names.filter_map(|name| Some((self.ledger.read(&kind, &name)?, name)));
         let comment = |(kept, name): (String, String)| {
             let (by, text) = kept.split_once('\n')?;
-            let author = match by {
-                "" => Author::Platform,
-                by => Author::Person(by.to_owned()),
+            let author = match by.strip_prefix(UNPROVEN) {
+                Some(by) => Author::Unproven(by.to_owned()),
+                None if by.is_empty() => Author::Platform,
+                None => Author::Person(by.to_owned()),
             };
             let (at, text) = (Timestamp::from_millis(0), text.to_owned());
             Some(Comment { name, author, at, text, place: None })
@@ -111,6 +112,9 @@ impl ScriptedPulls {
         kept.filter_map(check).collect()
     }
 }
+
+/// Before the name of somebody whom nobody knows.
+const UNPROVEN: &str = "?";
 
 fn person() -> Author {
     Author::Person("ann".to_owned())
@@ -159,8 +163,9 @@ impl PullRequests for ScriptedPulls {
         comment: &Comment,
     ) -> Result<(), PullError> {
         let by = match &comment.author {
-            Author::Platform => "",
-            Author::Person(by) => by,
+            Author::Platform => String::new(),
+            Author::Person(by) => by.clone(),
+            Author::Unproven(by) => format!("{UNPROVEN}{by}"),
         };
         let kept = format!("{by}\n{}", comment.text);
         let kind = format!("comment-{}", number.0);
@@ -193,6 +198,18 @@ impl PullRequests for ScriptedPulls {
         self.ledger.set("review", &name, &review.text).map_err(busy)
     }
 
+    async fn is_in(
+        &self,
+        repository: &RepositoryName,
+        base: &str,
+        commit: &CommitId,
+    ) -> Result<bool, PullError> {
+        let pulls = self.pulls(repository).await?.into_iter();
+        let is_merged = |pull: &Pull| matches!(&pull.state, PullState::Merged { commit: merged, .. } if merged == commit);
+        let mut of_base = pulls.filter(|pull| pull.base == base);
+        Ok(of_base.any(|pull| is_merged(&pull)))
+    }
+
     async fn merge(
         &self,
         repository: &RepositoryName,
@@ -200,6 +217,10 @@ impl PullRequests for ScriptedPulls {
         merge: &Merge,
     ) -> Result<CommitId, PullError> {
         let pull = self.find(repository, number)?;
+        if pull.base != merge.base {
+            let (looked, now) = (merge.base.clone(), pull.base);
+            return Err(PullError::OtherBase { number, looked, now });
+        }
         let name = format!("{repository}/{}", pull.branch);
         self.ledger.set("ended", &name, merge.head.as_str()).map_err(busy)?;
         Ok(merge.head.clone())

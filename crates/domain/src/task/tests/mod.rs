@@ -73,7 +73,8 @@ fn commit(number: u32) -> CommitId {
 
 fn remark(name: &str) -> Remark {
     let (by, text) = ("carol".to_owned(), "also the docs".to_owned());
-    Remark { kind: RemarkKind::Comment, name: name.to_owned(), by, text }
+    let speaker = Speaker::Known;
+    Remark { kind: RemarkKind::Comment, name: name.to_owned(), by, speaker, text }
 }
 
 fn evidence() -> Digest {

@@ -192,6 +192,25 @@ fn a_budget_pauses_the_task_and_a_larger_one_resumes_it() {
 }
 
 #[test]
+fn neither_a_remark_nor_a_failed_check_wakes_a_task_that_has_spent_its_budget() {
+    let cost = Cost { money: crate::money::Money::from_dollars(1_000), ..Cost::ZERO };
+    let mut task = Task::replay([&requested(limits())]).unwrap();
+    let spent = report(Report::Charged { phase: Phase::Deliver, cost });
+    for command in to_the_pull_request().into_iter().chain([spent]) {
+        let event = decide(&task, command).unwrap();
+        task = task.after(&event);
+    }
+    let Stage::PullRequestOpen { head, .. } = task.stage.clone() else {
+        panic!("{:?}", task.stage)
+    };
+    let red = Report::CheckFailedOnHead { head, check: "ci".to_owned() };
+    for news in [red, Report::Remarked(vec![remark("1")])] {
+        let refused = decide(&task, report(news)).unwrap_err();
+        assert!(matches!(refused, Refusal::OverBudget { .. }), "{refused}");
+    }
+}
+
+#[test]
 fn plan_drift_pauses_until_someone_amends_the_approval() {
     let drift = Failure::new(FailureKind::PlanDrift, Phase::Implement, "wrote `deploy.sh`");
     let amend = |by| ask(by, Ask::Amend { conditions: Conditions::default() });

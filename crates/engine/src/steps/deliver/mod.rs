@@ -5,9 +5,10 @@
 //!                                               └──▶ text of the pull request ──▶ forge: branch, pull request, checks, note
 //! ```
 //!
-//! All of it is made from what is written down, so a repeat makes the same bytes and finds what the first call made. The branch is named
-//! after the task.
+//! All of it is made from what is written down, so a repeat makes the same bytes and finds what the first call made. Only the branch that it goes
+//! into is asked for, once: the first receipt keeps it. The branch of the work is named after the task.
 
+mod follow_ups;
 mod receipt;
 mod reviews;
 mod runs;
@@ -37,6 +38,7 @@ use self::words::Told;
 use super::{Done, Outcome, Scene, Trouble, open::forge_trouble};
 use crate::{
     Hands,
+    delivered::{delivered_base, own_commits},
     record::{ChecksRecord, OutcomeRecord},
     watch::OWN_CHECKS,
 };
@@ -76,6 +78,9 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
         repository: scene.repository()?.clone(),
         branch: scene.branch()?,
         commit: commit.clone(),
+        base: statement.receipt.into.clone().unwrap_or_default(),
+        earlier: scene.task.pull_request,
+        ours: own_commits(&scene.history),
         title: title(&scene.request.text),
         body: text.map_err(|error| internal(&error))?,
     };
@@ -113,11 +118,19 @@ fn places<H: Hands>(scene: &Scene<'_, H>) -> (Option<Link>, Option<Link>) {
     (below(format!("tasks/{}", scene.lease.task)), sandbox)
 }
 
-/// How the pull request ended while a follow-up was under way. Whoever should have told us may have been killed.
+/// How the pull request ended while a follow-up was under way. Whoever should have told us may have been killed. That it was merged is believed
+/// of the branch, and not of what is written about it.
 async fn ended<H: Hands>(scene: &Scene<'_, H>) -> Option<Report> {
     let (number, repository) = (scene.task.pull_request?, scene.repository().ok()?);
-    match scene.hands().pulls().pull(repository, number).await.ok()?.state {
-        PullState::Merged { .. } => Some(Report::Merged),
+    let pull = scene.hands().pulls().pull(repository, number).await.ok()?;
+    match &pull.state {
+        PullState::Merged { .. } => {
+            let (_, head, _) = scene.delivered_change()?;
+            let known = delivered_base(&scene.history, scene.engine.store.blobs());
+            let base = known.as_ref().unwrap_or(&pull.base);
+            let is_in = scene.hands().pulls().is_in(repository, base, head).await;
+            is_in.is_ok_and(|is_in| is_in).then_some(Report::Merged)
+        }
         PullState::Closed { .. } => Some(Report::PullRequestClosed),
         PullState::Draft | PullState::Open => None,
     }

@@ -22,11 +22,13 @@ use super::{
         Scene, Trouble, drift,
         open::{forge_trouble, outfit_trouble},
     },
+    follow_ups,
     reviews::Reviews,
     runs,
 };
 use crate::{
     Hands,
+    delivered::delivered_base,
     record::{
         ChangeRecord, CheckRecord, ChecksRecord, Dismissal, OutcomeRecord, SideRecord,
         WeakenedClass,
@@ -85,15 +87,24 @@ pub(super) async fn gather<H: Hands>(
     let reviews = Reviews::since_approval(&scene.history, scene.engine.store.blobs());
     let mut dismissals = Dismissal::all(&scene.history, scene.engine.store.blobs());
     dismissals.retain(|it| reviews.have_found(it.finding));
+    let into = match delivered_base(&scene.history, scene.engine.store.blobs()) {
+        Some(known) => known,
+        None => {
+            let asked = scene.hands().forges().base(repository).await;
+            asked.map_err(|error| forge_trouble(scene, &error))?
+        }
+    };
     let (flags, about_flags) = flags(&change, &checks).into_iter().unzip();
     let receipt = Receipt {
         task: scene.lease.task,
         repository: repository.clone(),
         branch,
+        into: Some(into),
         base: base.clone(),
         request: Asked::of(&scene.request, &name(scene.request.author)),
         plan: mandate.approval().plan,
         approval: approval(scene, mandate).ok_or_else(|| missing("approval"))?,
+        follow_ups: follow_ups::since_approval(&scene.history, mandate.approval().plan, &name),
         agent: said.worker(scene.agent(), &account.models),
         reviewer: said.reviewer(scene.agent(), &account.models),
         image: account.image,

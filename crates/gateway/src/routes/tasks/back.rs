@@ -72,7 +72,7 @@ pub(crate) async fn revert(
     let mut opened = pulls.pull(repository, back.number).await?;
     if wish.merge {
         let by = Author::Person(behind.door.owner.clone());
-        let merge = Merge { head: opened.delivered.clone(), by };
+        let merge = Merge { head: opened.delivered.clone(), base: opened.base.clone(), by };
         pulls.merge(repository, back.number, &merge).await?;
         opened = pulls.pull(repository, back.number).await?;
     }
@@ -111,5 +111,6 @@ fn words(who: &str, view: &TaskView, began: CommitId, pull: &Pull) -> Revert {
          Lamp-Reverts: {number}\nLamp-Task: {task}\n",
         title = pull.title,
     );
-    Revert { began, title: format!("Revert \"{}\"", pull.title), body }
+    // Whoever keeps the tasks says what they know of it.
+    Revert { began, known: None, title: format!("Revert \"{}\"", pull.title), body }
 }

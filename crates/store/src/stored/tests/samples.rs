@@ -17,7 +17,7 @@ use domain::{
     progress::Footprint,
     question::Question,
     request::{ChannelKind, Quote, RepositoryUse, Request, Source},
-    task::{DoneBecause, Event, PauseReason, Remark, RemarkKind, Verdict, WakeCause},
+    task::{DoneBecause, Event, PauseReason, Remark, RemarkKind, Speaker, Verdict, WakeCause},
 };
 
 const ANN: PersonId = PersonId::from_u128(0x0192_f1a2_b3c4_7d5e_8f90_1234_5678_9abc);
@@ -94,12 +94,14 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
                         kind: RemarkKind::Comment,
                         name: "mine-1".to_owned(),
                         by: "carol".to_owned(),
+                        speaker: Speaker::Known,
                         text: "src/login.rs:3: rename it".to_owned(),
                     },
                     Remark {
                         kind: RemarkKind::Review,
                         name: "r".to_owned(),
                         by: "dave".to_owned(),
+                        speaker: Speaker::Unproven,
                         text: "not yet".to_owned(),
                     },
                 ]),
@@ -129,7 +131,21 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
 pub(super) fn old() -> Vec<(&'static str, i64, Event)> {
     let evidence = Digest::of(b"evidence");
     let (findings, verdict) = (BTreeSet::new(), Verdict::Stops(failure()));
-    vec![("review_found_faults", 1, Event::ReviewFoundFaults { evidence, findings, verdict })]
+    let remark = |kind, name: &str, by: &str, text: &str| Remark {
+        kind,
+        name: name.to_owned(),
+        by: by.to_owned(),
+        speaker: Speaker::Unproven,
+        text: text.to_owned(),
+    };
+    let cause = WakeCause::Remarks(vec![
+        remark(RemarkKind::Comment, "mine-1", "carol", "src/login.rs:3: rename it"),
+        remark(RemarkKind::Review, "r", "dave", "not yet"),
+    ]);
+    vec![
+        ("review_found_faults", 1, Event::ReviewFoundFaults { evidence, findings, verdict }),
+        ("woken-remarks", 1, Event::Woken { cause }),
+    ]
 }
 
 fn finding(what: &str) -> FindingId {

@@ -18,7 +18,7 @@ use domain::{
     progress::Footprint,
     question::Question,
     request::{ChannelKind, Quote, RepositoryUse, Request, Source},
-    task::{DoneBecause, Event, PauseReason, Remark, RemarkKind, Verdict, WakeCause},
+    task::{DoneBecause, Event, PauseReason, Remark, RemarkKind, Speaker, Verdict, WakeCause},
 };
 use proptest::{
     collection::{btree_set, vec},
@@ -302,10 +302,12 @@ fn pause_reason() -> impl Strategy<Value = PauseReason> {
 
 fn remark() -> impl Strategy<Value = Remark> {
     let kind = prop_oneof![Just(RemarkKind::Comment), Just(RemarkKind::Review)];
-    (kind, text(), text(), text()).prop_map(|(kind, name, by, text)| Remark {
+    let speaker = select(vec![Speaker::Known, Speaker::Unproven]);
+    (kind, text(), text(), speaker, text()).prop_map(|(kind, name, by, speaker, text)| Remark {
         kind,
         name,
         by,
+        speaker,
         text,
     })
 }

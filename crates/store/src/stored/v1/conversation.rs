@@ -24,12 +24,27 @@ pub(in crate::stored) enum WakeCause {
     Remarks { remarks: Vec<Remark> },
 }
 
-record! {
-    Remark of task::Remark {
-        kind: RemarkKind,
-        name: String,
-        by: String,
-        text: String,
+/// In its first version it does not say whether they are who they say, and then nobody knows.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::stored) struct Remark {
+    kind: RemarkKind,
+    name: String,
+    by: String,
+    text: String,
+}
+
+impl Shape for Remark {
+    type Of = task::Remark;
+
+    fn of(value: &task::Remark) -> Self {
+        let task::Remark { kind, name, by, speaker: _, text } = value;
+        Self { kind: Shape::of(kind), name: name.clone(), by: by.clone(), text: text.clone() }
+    }
+
+    fn value(self) -> task::Remark {
+        let Self { kind, name, by, text } = self;
+        task::Remark { kind: kind.value(), name, by, speaker: task::Speaker::Unproven, text }
     }
 }
 

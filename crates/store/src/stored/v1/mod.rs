@@ -5,7 +5,7 @@
 //! have them, and is only read.
 
 mod approval;
-mod conversation;
+pub(super) mod conversation;
 pub(super) mod cost;
 pub(super) mod failure;
 mod limits;
