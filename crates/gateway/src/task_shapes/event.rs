@@ -9,10 +9,11 @@ use domain::{
     phase::Phase,
     question::Question,
     request::{RepositoryUse, Request},
-    task::{DoneBecause, Event, PauseReason, Remark, Verdict, WakeCause},
+    task::{DoneBecause, Event, PauseReason, Remark, Speaker, Verdict, WakeCause},
 };
-use store::{Recorded, Said};
-use wire::task::{event as told, new, shown, transcript::TranscriptItem};
+use engine::record::{ChecksRecord, ConclusionRecord};
+use store::{Blobs, Recorded, Said};
+use wire::task::{checks, event as told, new, shown, transcript::TranscriptItem};
 
 use super::{money, plan, spent, time};
 use crate::agent_shapes;
@@ -29,16 +30,20 @@ pub(crate) fn said(said: Said) -> TranscriptItem {
     }
 }
 
-/// `name` says who somebody is.
-pub(crate) fn recorded(recorded: &Recorded, name: Name<'_>) -> told::RecordedEvent {
+/// `name` says who somebody is; `documents` holds what events name.
+pub(crate) fn recorded(
+    recorded: &Recorded,
+    name: Name<'_>,
+    documents: &Blobs,
+) -> told::RecordedEvent {
     told::RecordedEvent {
         number: recorded.seq,
         at: time(recorded.at),
-        event: event(&recorded.event, name),
+        event: event(&recorded.event, name, documents),
     }
 }
 
-fn event(event: &Event, name: Name<'_>) -> told::TaskEvent {
+fn event(event: &Event, name: Name<'_>, documents: &Blobs) -> told::TaskEvent {
     use told::TaskEvent as Told;
     match event {
         Event::Requested { request, limits } => Told::Requested {
@@ -76,7 +81,14 @@ fn event(event: &Event, name: Name<'_>) -> told::TaskEvent {
             record: record.to_string(),
             session: session.clone(),
         },
-        Event::ChecksPassed { evidence } => Told::ChecksPassed { evidence: evidence.to_string() },
+        Event::ChecksPassed { evidence } => {
+            // A document that cannot be read keeps nobody from hearing that there was one.
+            let record = documents.get(*evidence).ok().and_then(|it| ChecksRecord::read(&it).ok());
+            Told::ChecksPassed {
+                evidence: evidence.to_string(),
+                conclusion: record.map(|record| conclusion(record.conclusion)),
+            }
+        }
         Event::ChecksFailed { footprint, evidence, verdict } => Told::ChecksFailed {
             footprint: told::AttemptFootprint {
                 failing: footprint.failing().to_string(),
@@ -108,6 +120,7 @@ fn event(event: &Event, name: Name<'_>) -> told::TaskEvent {
                 WakeCause::Remarks(remarks) => {
                     let told = |remark: &Remark| told::WakeRemark {
                         by: remark.by.clone(),
+                        known: remark.speaker == Speaker::Known,
                         text: remark.text.clone(),
                     };
                     told::WakeCause::Remarks { remarks: remarks.iter().map(told).collect() }
@@ -137,6 +150,14 @@ fn event(event: &Event, name: Name<'_>) -> told::TaskEvent {
         Event::Done { because } => Told::Done { because: done(*because).to_owned() },
         Event::Failed { failure: why } => Told::Failed { failure: failure(why) },
         Event::Cancelled { by } => Told::Cancelled { by: name(*by) },
+    }
+}
+
+pub(super) const fn conclusion(record: ConclusionRecord) -> checks::Conclusion {
+    match record {
+        ConclusionRecord::Passes => checks::Conclusion::Passes,
+        ConclusionRecord::Fails => checks::Conclusion::Fails,
+        ConclusionRecord::Unproven => checks::Conclusion::Unproven,
     }
 }
 

@@ -249,7 +249,12 @@ async fn a_person_steers_at_any_moment() {
     // The script's agent goes on when it is spoken to.
     let hello = SendMessage { text: "look at the session".to_owned() };
     client.message(&task, &hello).await.unwrap();
-    client.cancel_task(&task).await.unwrap();
+    stage.wait(&task, "awaiting approval").await;
+    let plan = client.task_plan(&task).await.unwrap().plan;
+    assert_eq!(plan.summary, "endless (after 1 words of guidance)", "what was said was heard");
+    let over = client.cancel_task(&task).await.unwrap();
+    assert_eq!(over.state, "cancelled");
+    assert_eq!(code(client.message(&task, &hello).await), Code::NotNow);
 }
 
 #[tokio::test]
@@ -276,7 +281,7 @@ async fn what_a_role_may_not_do_is_forbidden() {
     let problem = refused.problem().unwrap();
     assert_eq!(problem.code, Code::Forbidden);
     assert_eq!(problem.message, "a delegator may not approve plans; ask an approver");
-    let merge = MergePull { head: "a".repeat(40) };
+    let merge = MergePull { head: "a".repeat(40), base: "main".to_owned() };
     assert_eq!(code(client.merge_pull("acme/web", 1, &merge).await), Code::Forbidden);
     assert_eq!(code(client.close_pull("acme/web", 1).await), Code::Forbidden);
     client.cancel_task(&task).await.unwrap();

@@ -268,7 +268,7 @@ impl<W: Write> Tour<'_, W> {
         match self.person.decides(&question, self.out).await? {
             Decision::No => Ok(Outcome::Open),
             Decision::Yes => {
-                let wish = MergePull { head: pull.delivered.clone() };
+                let wish = MergePull { head: pull.delivered.clone(), base: pull.base.clone() };
                 let merged = self.client.merge_pull(sample::NAME, pull.number, &wish).await;
                 let commit: String = merged.explained()?.commit.chars().take(12).collect();
                 let base = shortened(&pull.base);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use wire::{
     task::{
+        checks::Conclusion,
         event::{PauseReason, RecordedEvent, TaskEvent, WakeCause},
         plan::Conditions,
         shown::{Failure, Question},
@@ -166,9 +167,7 @@ fn moment(event: &TaskEvent) -> Moment {
         TaskEvent::Implemented { commit, .. } => {
             said(Good, "implement", format!("commit {}", words::short(commit)))
         }
-        TaskEvent::ChecksPassed { .. } => {
-            said(Good, "verify", "the checks pass on this commit".to_owned())
-        }
+        TaskEvent::ChecksPassed { conclusion, .. } => checked(*conclusion),
         TaskEvent::ChecksFailed { stopped_by, .. } => {
             said(Bad, "verify", found("the checks fail", stopped_by.as_ref()))
         }
@@ -223,6 +222,26 @@ fn moment(event: &TaskEvent) -> Moment {
     }
 }
 
+/// That nothing failed is only something where something could have.
+fn checked(conclusion: Option<Conclusion>) -> Moment {
+    match conclusion {
+        Some(Conclusion::Passes) => {
+            said(Mark::Good, "verify", "the checks pass on this commit".to_owned())
+        }
+        Some(Conclusion::Unproven) => Moment {
+            body: "  `checks:` in the agent's file names commands that can: checks: [{ name: tests, run: make test }]\n".to_owned(),
+            ..said(
+                Mark::Note,
+                "verify",
+                "nothing was proven: no check ran that could have failed".to_owned(),
+            )
+        },
+        Some(Conclusion::Fails) | None => {
+            said(Mark::Note, "verify", "no check stops this commit".to_owned())
+        }
+    }
+}
+
 fn asked(question: &Question) -> Moment {
     let mut body = String::new();
     for (choice, number) in question.choices.iter().zip(1..) {
@@ -241,7 +260,12 @@ fn woken(cause: &WakeCause) -> String {
         }
         WakeCause::Remarks { remarks } => {
             let said = remarks.iter().map(|remark| {
-                let (by, text) = (words::line(&remark.by, 60), words::line(&remark.text, WIDTH));
+                let text = words::line(&remark.text, WIDTH);
+                let by = if remark.known {
+                    words::line(&remark.by, 60)
+                } else {
+                    words::unproven(&remark.by)
+                };
                 format!("{by} said: {text}")
             });
             said.collect::<Vec<_>>().join("; ")

@@ -22,6 +22,11 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     cut(&words, most)
 }
 
+/// A name that somebody gave themselves: anybody who may push to the repository can have written it.
+pub(crate) fn unproven(name: &str) -> String {
+    format!("somebody who calls themselves {} (unproven)", line(name, 60))
+}
+
 /// One line that hides nothing: what would be run has its line's ends and spaces in it, to be seen.
 pub(crate) fn exact(text: &str) -> String {
     clean(text).replace('\n', "⏎")

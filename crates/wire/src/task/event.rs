@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
+    checks::Conclusion,
     new::Access,
     plan::{Conditions, Plan},
     shown::{Failure, Person, Question},
@@ -98,10 +99,13 @@ pub enum TaskEvent {
         /// Where the agent goes on later, if it can.
         session: Option<String>,
     },
-    /// The checks hold on the exact commit, in a clean sandbox.
+    /// No check failed on the exact commit, in a clean sandbox. `conclusion` says whether that proves anything.
     ChecksPassed {
         /// The hash of the document that says what ran and how it went.
         evidence: String,
+        /// What it says in the end: `unproven` where no check ran that could have failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conclusion: Option<Conclusion>,
     },
     /// The checks do not hold. The agent tries again, unless something stops the task.
     ChecksFailed {
@@ -282,6 +286,9 @@ pub enum WakeCause {
 pub struct WakeRemark {
     /// What they call themselves.
     pub by: String,
+    /// Whether they came through this server. Whoever did not is quoted to the agent, and instructs nobody.
+    #[serde(default)]
+    pub known: bool,
     pub text: String,
 }
 
