@@ -278,7 +278,7 @@ impl<S: Sandboxes, R: Roster> Crew<S, R> {
         };
         let launch = (post.program.launch)(&wish);
         self.furnish(run, post.program, &launch, name).await.map_err(errand)?;
-        let directory = run.directories.first().map_or(WORKSPACE, String::as_str);
+        let directory = beginning(run, post.program);
         let command = self.command(post.program, &launch, directory, bench.left());
         let (to, input) = mpsc::channel(8);
         let (output, said) = mpsc::channel(16);
@@ -549,6 +549,16 @@ fn unanswered(finished: Option<&Result<Finished, SandboxError>>) -> String {
             format!("it ended with exit code {code}, and wrote no answer to $LAMP_ANSWER")
         }
         Some(_) | None => "it wrote no answer to $LAMP_ANSWER".to_owned(),
+    }
+}
+
+/// Where the program begins. One that reviews begins beside the repositories: programs take settings, hooks and servers from the
+/// directory that they begin in and from those above it, and here that would be the change that is to be reviewed. A script takes none.
+fn beginning<'r>(run: &'r Run, program: &Program) -> &'r str {
+    let first = run.directories.first().map_or(WORKSPACE, String::as_str);
+    match (run.mode, program.speech) {
+        (Mode::Research | Mode::Plan | Mode::Implement, _) | (Mode::Review, Speech::Plain) => first,
+        (Mode::Review, Speech::Acp | Speech::ClaudeStream | Speech::Lines(_)) => WORKSPACE,
     }
 }
 

@@ -23,6 +23,8 @@ const THERE: SandboxId = SandboxId::from_u128(11);
 struct Puppet {
     says: Mutex<Vec<Said>>,
     started: Mutex<Vec<(String, Vec<String>)>>,
+    /// Where it was started.
+    began: Mutex<Vec<String>>,
     /// Where archives were unpacked, and of which sandbox they were.
     archives: Mutex<Vec<(SandboxId, String, String)>>,
     /// What `/workspace/web` is, where git is to look at something.
@@ -112,6 +114,7 @@ impl Sandboxes for Puppet {
     ) -> Result<Finished, SandboxError> {
         let ending = if command.argv.first().is_some_and(|first| first == "codex") {
             self.started.lock().unwrap().push((name.to_string(), command.argv.clone()));
+            self.began.lock().unwrap().push(command.directory.clone());
             self.play(streams).await
         } else if command.argv.first().is_some_and(|first| first == "git") {
             self.ask_git(command, streams).await
@@ -452,6 +455,8 @@ async fn a_change_does_not_write_the_notes_of_those_who_review_it() {
     let (worked, told) = play(&crew, &wanted(42, Mode::Implement, HERE)).await;
     worked.unwrap();
     assert!(briefed(&told).contains("report no findings"), "{told:?}");
+    let began = puppet.began.lock().unwrap().clone();
+    assert_eq!(began, ["/workspace", "/workspace", "/workspace/web"], "reviewers begin beside it");
 }
 
 #[test]

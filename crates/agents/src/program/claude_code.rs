@@ -1,7 +1,8 @@
 //! Claude Code. Its own two-way stream tells more than ACP does, and needs no adapter.
 //!
 //! Habits: it calls home every few seconds unless it is told not to; without `--verbose` it does not stream; it retries a model that
-//! refuses ten times unless it is told otherwise; it reads `CLAUDE.md` and not `AGENTS.md`, which is why the brief has that.
+//! refuses ten times unless it is told otherwise; it reads `CLAUDE.md` and not `AGENTS.md`, which is why the brief has that;
+//! left to itself it runs the hooks, servers and key helpers that the repository's own settings name, and takes variables from them.
 
 use super::{
     FirstInput, Format, KEY, Launch, ModelChoice, Package, Program, Speech, Steering, Wish,
@@ -35,6 +36,10 @@ fn launch(wish: &Wish<'_>) -> Launch {
         "--include-partial-messages",
         "--permission-prompt-tool",
         "stdio",
+        // Nothing of the repository: what is here may be the change that is to be reviewed.
+        "--setting-sources",
+        "user",
+        "--strict-mcp-config",
     ]);
     if !wish.model.is_empty() {
         argv.extend(words(["--model", wish.model]));

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::{
-    FirstInput, Format, HomeFile, KEY, Launch, Lines, ModelChoice, Package, Program, Speech,
+    FirstInput, Format, HOME, HomeFile, KEY, Launch, Lines, ModelChoice, Package, Program, Speech,
     Steering, Wish, variables, words,
 };
 
@@ -25,9 +25,11 @@ pub(super) const PROGRAM: Program = Program {
     launch,
 };
 
+const PLATFORM: &str = ".gemini/platform.json";
+
 fn launch(wish: &Wish<'_>) -> Launch {
     let mut argv = words(["gemini", "--output-format", "stream-json", "--approval-mode", "yolo"]);
-    argv.push("--skip-trust".to_owned());
+    argv.extend(words(["--skip-trust", "--extensions", "none"]));
     if !wish.model.is_empty() {
         argv.extend(words(["-m", wish.model]));
     }
@@ -38,6 +40,7 @@ fn launch(wish: &Wish<'_>) -> Launch {
         ("GEMINI_API_KEY", KEY),
         ("GOOGLE_GEMINI_BASE_URL", wish.url()),
         ("GEMINI_CLI_NO_RELAUNCH", "true"),
+        ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", &format!("{HOME}/{PLATFORM}")),
     ]);
     let settings = json!({
         "security": {
@@ -54,5 +57,12 @@ fn launch(wish: &Wish<'_>) -> Launch {
         },
     });
     let settings = HomeFile { path: ".gemini/settings.json", text: settings.to_string() };
-    Launch { argv, environment, files: vec![settings], input: FirstInput::Prompt }
+    // These count more than those of the repository, which may be the change that is to be reviewed.
+    let platform = json!({
+        "mcp": { "allowed": ["none"] },
+        "hooksConfig": { "enabled": false },
+        "skills": { "enabled": false },
+    });
+    let platform = HomeFile { path: PLATFORM, text: platform.to_string() };
+    Launch { argv, environment, files: vec![settings, platform], input: FirstInput::Prompt }
 }

@@ -1,7 +1,8 @@
 //! `OpenCode`, by ACP, which it speaks itself.
 //!
 //! Habits: everything is allowed unless its configuration says otherwise; its plan mode lets the shell write; it tries to install a
-//! plugin in the background, in vain, which does no harm; it is slow to start, and faster without snapshots and language servers.
+//! plugin in the background, in vain, which does no harm; it is slow to start, and faster without snapshots and language servers;
+//! left to itself it starts the servers and loads the tools, agents and skills that the repository names.
 
 use serde_json::json;
 
@@ -35,6 +36,10 @@ fn launch(wish: &Wish<'_>) -> Launch {
         ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
         ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
         ("OPENCODE_PURE", "1"),
+        // Nothing of the repository: what is here may be the change that is to be reviewed.
+        ("OPENCODE_DISABLE_PROJECT_CONFIG", "1"),
+        ("OPENCODE_DISABLE_CLAUDE_CODE", "1"),
+        ("OPENCODE_DISABLE_EXTERNAL_SKILLS", "1"),
     ]);
     let text = config(wish).to_string();
     Launch {

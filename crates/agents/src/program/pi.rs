@@ -45,6 +45,8 @@ fn launch(wish: &Wish<'_>) -> Launch {
     }}});
     let settings = json!({
         "quietStartup": true, "defaultProvider": "lamp", "defaultModel": wish.model,
+        // No extensions and settings of the repository: it may be the change that is to be reviewed.
+        "defaultProjectTrust": "never",
     });
     Launch {
         argv: words(["pi-acp"]),

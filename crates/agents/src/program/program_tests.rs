@@ -48,6 +48,27 @@ fn a_program_in_a_reading_phase_is_told_so() {
 }
 
 #[test]
+fn no_program_takes_hooks_servers_or_extensions_from_the_repository() {
+    let asked = [
+        ("claude-code", "--setting-sources user --strict-mcp-config"),
+        ("opencode", "OPENCODE_DISABLE_PROJECT_CONFIG=1"),
+        ("gemini", "GEMINI_CLI_SYSTEM_SETTINGS_PATH=/home/lamp/.gemini/platform.json"),
+        ("gemini", "\"hooksConfig\":{\"enabled\":false}"),
+        ("qwen", "--safe-mode"),
+        ("pi", "\"defaultProjectTrust\":\"never\""),
+    ];
+    for (name, words) in asked {
+        let program = Program::named(name).unwrap();
+        let format = program.formats.first().copied().unwrap();
+        let endpoint = Endpoint { format, url: URL.to_owned() };
+        for mode in Mode::ALL {
+            let launch = (program.launch)(&Wish { mode, ..wish(&endpoint, None) });
+            assert!(told(&launch).contains(words), "{name} {mode:?}: {}", told(&launch));
+        }
+    }
+}
+
+#[test]
 fn names_and_versions_are_exact() {
     for program in ALL {
         assert!(Program::named(program.name).is_some_and(|found| found.title == program.title));

@@ -3,7 +3,7 @@
 //! Habits: it starts itself a second time unless it is told not to, and takes the most memory of all; left to itself it asks its model
 //! whether a command is harmless, so it is always told when to ask; a tool that is refused ends its turn; it wants a file read before it
 //! is edited, and runs no bare `sleep`; it retries a model that is busy for minutes; after each turn it asks its model for suggestions and
-//! memories unless these are off.
+//! memories unless these are off; left to itself it runs the hooks and starts the servers that the repository names.
 
 use serde_json::json;
 
@@ -50,7 +50,8 @@ fn launch(wish: &Wish<'_>) -> Launch {
         "memory": { "enableManagedAutoMemory": false, "enableManagedAutoDream": false },
     });
     Launch {
-        argv: words(["qwen", "--acp", "--auth-type", kind, "--approval-mode", asks]),
+        // Safe: nothing of the repository, which may be the change that is to be reviewed.
+        argv: words(["qwen", "--acp", "--safe-mode", "--auth-type", kind, "--approval-mode", asks]),
         environment,
         files: vec![HomeFile { path: ".qwen/settings.json", text: settings.to_string() }],
         input: FirstInput::Protocol,
