@@ -141,12 +141,13 @@ impl SourceResolver for Mirrored {
 }
 
 impl Mirrored {
-    /// Every repository that was ever asked for, by name.
+    /// Every repository that was ever brought here, by name. One whose first fetch failed is not known: its address may have been a mistake.
     pub(crate) fn known(&self) -> Result<Vec<KnownRepository>, Problem> {
         let mirrors = self.0.mirrors();
         let internal = |error: MirrorError| Problem::new(Code::Internal, error.to_string());
         let names = mirrors.registered().map_err(internal)?;
-        let known = names.into_iter().map(|name| {
+        let is_here = |name: &RepositoryName| mirrors.is_fetched(name).unwrap_or(false);
+        let known = names.into_iter().filter(is_here).map(|name| {
             let url = mirrors.address(&name).map_err(internal)?;
             Ok(KnownRepository { name: name.to_string(), url })
         });

@@ -83,16 +83,15 @@ pub(crate) fn explain(error: ClientError) -> anyhow::Error {
     }
 }
 
+/// What the server said stays what it is, so that programs are told its code; a log is one more cause.
 pub(crate) fn refused(problem: Problem) -> anyhow::Error {
-    let Problem { message, help, log, .. } = problem;
-    let message = harmless(&message);
+    let Problem { code, message, help, log } = problem;
     let log = log.map(|log| harmless(&log)).filter(|log| !log.trim().is_empty());
-    let log = log.map(|log| anyhow!("its log ends so:\n{}", log.trim_end()));
-    match (log, help) {
-        (None, None) => anyhow!(message),
-        (None, Some(help)) => anyhow!(Hint::new(message, help)),
-        (Some(log), None) => log.context(message),
-        (Some(log), Some(help)) => log.context(Hint::new(message, help)),
+    let help = help.map(|help| harmless(&help));
+    let told = Problem { code, message: harmless(&message), help, log: None };
+    match log {
+        None => anyhow::Error::new(told),
+        Some(log) => anyhow!("its log ends so:\n{}", log.trim_end()).context(told),
     }
 }
 

@@ -5,13 +5,18 @@
 //!   caused by: neither `XDG_DATA_HOME` nor `HOME` is set
 //! hint: name it with `--data DIR`
 //! ```
+//!
+//! With `--json` it is one document on one line, in the form that the API refuses with.
 
 use std::{
     fmt,
     io::{self, Write},
 };
 
-use crate::terminal::Colors;
+use serde::Serialize;
+use wire::error::Problem;
+
+use crate::{terminal::Colors, timeline::words};
 
 /// A context for [`anyhow`] that also says what to do:
 /// `.with_context(|| Hint::new("cannot open the store", "run `lamp doctor`"))`.
@@ -40,10 +45,56 @@ pub(crate) fn print(error: &anyhow::Error, colors: Colors, out: &mut impl Write)
     for cause in error.chain().skip(1) {
         writeln!(out, "  {} {cause}", colors.weak("caused by:"))?;
     }
-    if let Some(Hint { hint, .. }) = error.downcast_ref() {
+    if let Some(hint) = hint(error) {
         writeln!(out, "{} {hint}", colors.strong("hint:"))?;
     }
     Ok(())
+}
+
+/// What to do: the word of whoever knows most about the moment, which is the outermost, or else what the server said.
+fn hint(error: &anyhow::Error) -> Option<&str> {
+    let ours = error.downcast_ref::<Hint>().map(|hint| hint.hint.as_str());
+    ours.or_else(|| error.downcast_ref::<Problem>()?.help.as_deref())
+}
+
+/// An error as programs read it.
+#[derive(Debug, Serialize)]
+struct Printed<'e> {
+    version: u32,
+    error: Told<'e>,
+}
+
+#[derive(Debug, Serialize)]
+struct Told<'e> {
+    /// That of the API, where the server refused; otherwise `failed` or `usage`.
+    code: String,
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'e str>,
+    /// Why, from the nearest to the farthest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    causes: Vec<String>,
+}
+
+pub(crate) fn print_json(error: &anyhow::Error, out: &mut impl Write) -> anyhow::Result<()> {
+    let code = error
+        .downcast_ref::<Problem>()
+        .map_or_else(|| "failed".to_owned(), |problem| problem.code.name());
+    let causes = error.chain().skip(1).map(ToString::to_string).collect();
+    let told = Told { code, message: error.to_string(), help: hint(error), causes };
+    print_told(told, out)
+}
+
+/// Arguments that cannot be read: `text` is what a person would be shown.
+pub(crate) fn print_usage_json(text: &str, out: &mut impl Write) -> anyhow::Result<()> {
+    let (message, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+    let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
+    let help = Some(rest.trim()).filter(|rest| !rest.is_empty());
+    print_told(Told { code: "usage".to_owned(), message, help, causes: Vec::new() }, out)
+}
+
+fn print_told(error: Told<'_>, out: &mut impl Write) -> anyhow::Result<()> {
+    Ok(writeln!(out, "{}", words::json_line(&Printed { version: 1, error })?)?)
 }
 
 /// Whether the error only says that nobody reads our output any more.
@@ -82,6 +133,25 @@ mod tests {
           caused by: disk on fire
         hint: run `lamp doctor`
         ");
+    }
+
+    #[test]
+    fn a_program_reads_an_error_as_one_document_with_its_code() {
+        let refused = crate::remote::refused(
+            Problem::new(wire::error::Code::NotNow, "task t_1 is paused")
+                .with_help("`lamp resume t_1`"),
+        );
+        let lost = anyhow::Error::from(io::Error::other("disk on fire"))
+            .context(Hint::new("cannot open the store", "run `lamp doctor`"));
+        let mut out = Vec::new();
+        print_json(&refused, &mut out).unwrap();
+        print_json(&lost, &mut out).unwrap();
+        print_usage_json("error: no such flag\n\nUsage: lamp get TASK\n", &mut out).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
+        {"version":1,"error":{"code":"not_now","message":"task t_1 is paused","help":"`lamp resume t_1`"}}
+        {"version":1,"error":{"code":"failed","message":"cannot open the store","help":"run `lamp doctor`","causes":["disk on fire"]}}
+        {"version":1,"error":{"code":"usage","message":"no such flag","help":"Usage: lamp get TASK"}}
+        "#);
     }
 
     #[test]

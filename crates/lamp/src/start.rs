@@ -12,6 +12,7 @@ use crate::{
     doctor::attempt,
     environment::Environment,
     exit::Exit,
+    format::Format,
     report,
     terminal::{ColorChoice, Colors, Stream},
 };
@@ -25,12 +26,17 @@ pub(crate) fn start(arguments: Vec<OsString>) -> Exit {
 
     let environment = Environment::read();
     let wish = color_wish(&arguments);
+    let format = format_wish(&arguments);
     let out_colors = Colors::decide(wish, &environment, Stream::of(&io::stdout()));
     let err_colors = Colors::decide(wish, &environment, Stream::of(&io::stderr()));
     let (mut out, mut err) = (Output(io::stdout()), io::stderr());
 
     let ended = match cli::parse(arguments) {
         Ok(cli) => run(&cli, &environment, out_colors, (&mut out, &mut err)),
+        Err(shown) if shown.use_stderr() && format == Format::Json => {
+            report::print_usage_json(&shown.render().to_string(), &mut err)
+                .map(|()| Exit::WrongUsage)
+        }
         Err(shown) if shown.use_stderr() => {
             explain(&shown, err_colors, &mut err).map(|()| Exit::WrongUsage)
         }
@@ -45,7 +51,12 @@ pub(crate) fn start(arguments: Vec<OsString>) -> Exit {
             return Exit::ReaderGone;
         }
         // Where even the error stream fails, the exit code is all that is left.
-        let _ = report::print(&error, err_colors, &mut err);
+        let _ = match format {
+            Format::Json => report::print_json(&error, &mut err),
+            Format::People => {
+                report::print(&error, err_colors, &mut err).map_err(anyhow::Error::from)
+            }
+        };
         Exit::Failed
     })
 }
@@ -109,6 +120,12 @@ fn explain(shown: &clap::Error, colors: Colors, out: &mut impl Write) -> anyhow:
     Ok(())
 }
 
+/// `--json`, found before clap has parsed anything: whoever reads JSON reads what is wrong with the arguments so too.
+fn format_wish(arguments: &[OsString]) -> Format {
+    let mut words = arguments.iter().take_while(|word| *word != "--");
+    if words.any(|word| word == "--json") { Format::Json } else { Format::People }
+}
+
 /// `--color`, found before clap has parsed anything, because clap's own complaints obey it too.
 fn color_wish(arguments: &[OsString]) -> ColorChoice {
     let words = arguments.iter().take_while(|word| *word != "--").map(|word| word.to_str());
@@ -130,6 +147,15 @@ fn color_wish(arguments: &[OsString]) -> ColorChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_wants_json_is_known_before_anything_is_parsed() {
+        let wish =
+            |line: &str| format_wish(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(wish("lamp get last --json"), Format::Json);
+        assert_eq!(wish("lamp get last"), Format::People);
+        assert_eq!(wish("lamp sandbox run -- tool --json"), Format::People);
+    }
 
     #[test]
     fn the_wish_for_colour_is_found_in_both_spellings() {

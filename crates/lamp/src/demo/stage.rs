@@ -49,7 +49,9 @@ impl Stage {
             Self::Research => "the agent looks around, and can change nothing",
             Self::Plan => "the agent says what it wants to do, and can still change nothing",
             Self::Gate => "nothing goes on until a person has approved exactly this plan",
-            Self::Implement => "the agent works in a new sandbox, and is held to the plan",
+            Self::Implement => {
+                "the agent works in a new sandbox; what the plan does not name is told"
+            }
             Self::Verify => {
                 "the platform runs the checks itself, on clean copies, before and after"
             }
@@ -169,7 +171,7 @@ mod tests {
             findings: Vec::new(),
             stopped_by: None,
         };
-        let passed = || TaskEvent::ChecksPassed { evidence: String::new() };
+        let passed = || TaskEvent::ChecksPassed { evidence: String::new(), conclusion: None };
         let events = [
             at(0, faults.clone()),
             at(1000, implemented()),

@@ -101,7 +101,18 @@ fn repository(
             "leave the revision out; for another branch, say in the request what it should look at",
         ));
     }
-    let listed = listed(file).iter().find(|it| it.name == name);
+    let all = listed(file);
+    let listed = all.iter().find(|it| it.name == name).or_else(|| all.iter().find(|it| is_any(it)));
+    if number == 0 && listed.is_none() && !all.is_empty() {
+        let names: Vec<String> = all.iter().map(|it| format!("`{}`", it.name)).collect();
+        return Err(bad(format!(
+            "the agent's file is for {}, and not for `{name}`",
+            names.join(", ")
+        ))
+        .with_help(format!(
+            "take another agent with `--agent`, such as `builtin`, or add `{name}` to `sandbox.repositories` of the file"
+        )));
+    }
     if let Some(branch) = listed.and_then(|it| it.branch.as_ref()) {
         return Err(bad(format!(
             "the agent's file wants `{name}` from the branch `{branch}`, and tasks begin from the default branch"
@@ -122,19 +133,21 @@ fn repository(
     Ok(RepositoryUse { name, access: asked.min(most) })
 }
 
+/// Stands for every repository, in a file that is for no particular one.
+const ANY: &str = "any";
+
+fn is_any(listed: &Repository) -> bool {
+    listed.name.as_str() == ANY
+}
+
 fn listed(file: Option<&AgentFile>) -> &[Repository] {
     file.map_or(&[][..], |file| &file.sandbox.repositories)
 }
 
-/// The other repositories of the agent's file, to be read. A file that does not list the one that is to be changed is not about it, and
-/// brings nothing.
+/// The other repositories of the agent's file, to be read.
 fn besides(wished: &[RepositoryUse], file: Option<&AgentFile>) -> Vec<RepositoryUse> {
     let is_wished = |name: &RepositoryName| wished.iter().any(|it| it.name == *name);
-    let first = wished.first().map(|it| &it.name);
-    if !listed(file).iter().any(|it| Some(&it.name) == first) {
-        return Vec::new();
-    }
-    let others = listed(file).iter().filter(|it| !is_wished(&it.name));
+    let others = listed(file).iter().filter(|it| !is_any(it) && !is_wished(&it.name));
     others.map(|it| RepositoryUse { name: it.name.clone(), access: Access::Read }).collect()
 }
 
@@ -342,7 +355,16 @@ mod tests {
         };
         assert_eq!(names(&["web"]), "web Write, api Read");
         assert_eq!(names(&["web", "api"]), "web Write, api Read");
-        assert_eq!(names(&["shop"]), "shop Write", "the file is not about it");
+        assert_eq!(
+            ordered(&said, &wish(&["shop"])).unwrap_err(),
+            "the agent's file is for `web`, `api`, and not for `shop`"
+        );
+        let any = FIX.replace("{ name: web }", "{ name: any }");
+        let any = super::super::agents::tests::said(MODEL, &[("agents/fix.yaml", &any)]);
+        let (trigger, _) = ordered(&any, &wish(&["shop"])).unwrap();
+        assert_eq!(trigger.repositories.len(), 2, "`shop`, and `api` to be read");
+        let builtin = NewTask { agent: Some("builtin".to_owned()), ..wish(&["shop"]) };
+        assert!(ordered(&said, &builtin).is_ok(), "another agent works anywhere");
     }
 
     #[test]

@@ -77,10 +77,14 @@ pub(crate) fn place(
 /// The agent of that name, or a sentence that names those that there are.
 pub(crate) fn member<'a>(said: &'a Said, agent: &AgentName) -> Result<Member<'a>, String> {
     said.staff.member(agent).ok_or_else(|| {
-        format!(
-            "this server has no agent `{agent}`; it has {}; a file `agents/{agent}.yaml` beside `lamp.yaml` makes another",
-            said.staff.names().join(", ")
-        )
+        let names = said.staff.names().join(", ");
+        let another = match &said.file {
+            Some(_) => format!("a file `agents/{agent}.yaml` beside `lamp.yaml` makes another"),
+            None => format!(
+                "a file `agents/{agent}.yaml` makes another, beside a `lamp.yaml` that the server is started with: `lamp up --config lamp.yaml`"
+            ),
+        };
+        format!("this server has no agent `{agent}`; it has {names}; {another}")
     })
 }
 

@@ -8,7 +8,7 @@ use domain::{
     limits::Limits,
     people::Person,
     queue::Places,
-    request::{ChannelKind, Request, Trigger},
+    request::{ChannelKind, RepositoryUse, Request, Trigger},
     task::{Ask, Refusal, Task},
 };
 use egress::broker::Broker;
@@ -72,7 +72,8 @@ impl TaskDesk for Tasks {
         Box::pin(async move {
             let (said, layers) = (self.0.reloader.said(), self.0.reloader.layers());
             let ordered = order::order((&said, &layers), by, (door, wish))?;
-            all_are_known(&ordered.0, wish, &self.0.mirrored.known()?)?;
+            let known = self.0.mirrored.known()?;
+            all_are_known(&ordered.0, wish, &known)?;
             let wanted: Vec<Repository> = wish
                 .repositories
                 .iter()
@@ -80,10 +81,16 @@ impl TaskDesk for Tasks {
                 .collect();
             // What cannot be read now is told now.
             self.0.mirrored.resolve(&wanted).await.map_err(|error| {
-                Problem::new(Code::BadRequest, error.to_string()).with_help(
-                    "look at the repository's address, and whether this server may read it",
-                )
+                Problem::new(Code::BadRequest, error.to_string()).with_help(remedy(wish, &known))
             })?;
+            // A change that could not be delivered is not begun.
+            if let Some(first) = ordered.0.repositories.first() {
+                self.0
+                    .forge
+                    .base(&first.name)
+                    .await
+                    .map_err(|error| on_no_branch(first, &error))?;
+            }
             Ok(ordered)
         })
     }
@@ -136,6 +143,36 @@ impl TaskDesk for Tasks {
     }
 }
 
+/// What helps whoever named a repository that cannot be read: where its name stands for another one, a name of its own.
+fn remedy(wish: &NewTask, known: &[KnownRepository]) -> String {
+    let is_known = |name: &str| known.iter().any(|it| it.name == name);
+    let elsewhere = wish
+        .repositories
+        .iter()
+        .find(|wished| known.iter().any(|it| it.name == wished.name && it.url != wished.url));
+    let Some(wished) = elsewhere else {
+        return "look at the repository's address, and whether this server may read it".to_owned();
+    };
+    let names = (2..).map(|number| format!("{}-{number}", wished.name));
+    let free = names.into_iter().find(|name| !is_known(name)).unwrap_or_default();
+    format!("give it a name of its own: `--repo {free}={}`", wished.url)
+}
+
+fn on_no_branch(used: &RepositoryUse, error: &ForgeError) -> Problem {
+    match error {
+        ForgeError::Rejected { .. } => Problem::new(
+            Code::BadRequest,
+            format!("`{}` is on no branch that a change could go into: {error}", used.name),
+        )
+        .with_help("go to a branch there first: `git checkout BRANCH`"),
+        ForgeError::NoRepository(_)
+        | ForgeError::Busy { .. }
+        | ForgeError::Refused { .. }
+        | ForgeError::NothingChanged
+        | ForgeError::TakenOver { .. } => unread(error),
+    }
+}
+
 /// Those of the agent's file are where somebody said before. The wish does not say it, and nobody else can.
 fn all_are_known(
     trigger: &Trigger,
@@ -173,7 +210,7 @@ mod tests {
     use domain::{
         code::Access,
         people::Role,
-        request::{RepositoryUse, Source, Triggerer},
+        request::{Source, Triggerer},
     };
     use wire::task::new::NewRepository;
 
@@ -204,5 +241,20 @@ mod tests {
         );
         let known = KnownRepository { name: "api".to_owned(), url: "/srv/api".to_owned() };
         assert!(all_are_known(&trigger, &wish, &[known]).is_ok());
+    }
+
+    #[test]
+    fn a_second_clone_is_told_the_name_that_works() {
+        let named =
+            |name: &str, url: &str| KnownRepository { name: name.to_owned(), url: url.to_owned() };
+        let (name, url) = ("acme/web".to_owned(), "/home/ann/web".to_owned());
+        let wished = NewRepository { name, url, revision: None, access: None };
+        let wish = NewTask { repositories: vec![wished], ..NewTask::default() };
+        let other = named("acme/web", "/srv/web");
+        assert_eq!(
+            remedy(&wish, &[other.clone(), named("acme/web-2", "/srv/two")]),
+            "give it a name of its own: `--repo acme/web-3=/home/ann/web`"
+        );
+        assert!(remedy(&wish, &[named("acme/web", "/home/ann/web")]).starts_with("look at"));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use contracts::forge::PullError;
+use contracts::forge::{ForgeError, PullError};
 use domain::{
     code::{CommitId, RepositoryName},
     id::{PersonId, TaskId},
@@ -45,7 +45,7 @@ pub(super) async fn why(
         return Err(bad("lines are counted from 1".to_owned()));
     }
     let blamed = forge.blame(&repository, path, *line).await;
-    let Blamed { commit, text, subject } = blamed.map_err(|error| unread(&error))?;
+    let Blamed { commit, text, subject } = blamed.map_err(|error| no_line(&error))?;
     let noted = noted(forge, &repository, &commit).await?;
     let origin = match noted {
         Some(task) => origin((store, owner), task, &commit, path).await?,
@@ -60,6 +60,15 @@ pub(super) async fn why(
         subject: Some(subject),
         origin,
     })
+}
+
+/// A line that there is not is the asker's mistake, in words of its own: nothing was to leave a sandbox here.
+fn no_line(error: &ForgeError) -> Problem {
+    if let ForgeError::Refused { reason } = error {
+        return bad(reason.clone())
+            .with_help("name a line of a file as it is on the default branch");
+    }
+    unread(error)
 }
 
 /// The task that a commit's note names. One that is not ours says nothing.
@@ -82,8 +91,22 @@ async fn origin(
     let internal = |error: store::StoreError| Problem::new(Code::Internal, error.to_string());
     let history = store.history(task).await.map_err(internal)?;
     let Some(told) = of_history((task, owner), &history, commit, path) else { return Ok(None) };
-    let said = store.transcript_end(task, LOOKED_AT).await.map_err(internal)?;
+    let said = match maker(&history, commit) {
+        Some(run) => store.run_end((task, run), LOOKED_AT).await.map_err(internal)?,
+        None => Vec::new(),
+    };
     Ok(Some(WhyOrigin { reasoning: reasoning(&said), ..told }))
+}
+
+/// The run that made the commit. What reviewers and later rounds said is about something else.
+fn maker(history: &History, commit: &CommitId) -> Option<u64> {
+    let made = history.events.iter().find(|it| is_made(&it.event, commit))?;
+    let before = engine::change_runs(history).into_iter().filter(|run| run.seq < made.seq);
+    before.map(|run| run.seq).last()
+}
+
+fn is_made(event: &Event, commit: &CommitId) -> bool {
+    matches!(event, Event::Implemented { commit: made, .. } if made == commit)
 }
 
 /// What the events say, if the commit is one of the task's own.
@@ -94,9 +117,7 @@ fn of_history(
     path: &str,
 ) -> Option<WhyOrigin> {
     let events = &history.events;
-    let made = events.iter().position(
-        |it| matches!(&it.event, Event::Implemented { commit: made, .. } if made == commit),
-    )?;
+    let made = events.iter().position(|it| is_made(&it.event, commit))?;
     // What was approved before it was made, and the newest of that.
     let before = || events.iter().take(made).rev();
     let approved = before().find_map(|it| {
@@ -163,8 +184,13 @@ fn bad(what: String) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use domain::{digest::Digest, limits::Limits, time::Timestamp};
-    use store::Recorded;
+    use engine::Engine;
+    use store::{Place, Recorded};
+    use testkit::{clock::AnyClock, ledger::Ledger, people, world::World};
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
 
@@ -196,6 +222,55 @@ mod tests {
             of_history((task, owner), &history(vec![implemented(&made)]), &other, "calc.py");
         assert_eq!(forged, None, "a note that anybody wrote is not enough");
         assert_eq!(of_history((task, owner), &history(Vec::new()), &made, "calc.py"), None);
+    }
+
+    /// A task with two rounds of work, each reviewed, as the engine plays it.
+    async fn played(directory: &Path) -> (Arc<Store>, TaskId) {
+        let place = Place::new(directory.join("data"));
+        let store = Arc::new(store::open(&place.sqlite_url(), &place).await.unwrap());
+        let ledger = Ledger::open(directory.join("outside")).unwrap();
+        let world = Arc::new(World::new(ledger, AnyClock::System));
+        let engine = Engine::new(Arc::clone(&store), world, World::settings("engine"));
+        let trigger = testkit::trigger("acme/web", "faults 1").unwrap();
+        let task = engine.submit(trigger, Limits::default()).await.unwrap();
+        let stop = CancellationToken::new();
+        let deciding = people::decide_until(&engine, &AnyClock::System, stop.clone());
+        let mut changes = store.subscribe();
+        let waiting = async {
+            while store.history(task).await.unwrap().task().unwrap().pull_request.is_none() {
+                changes.next().await;
+            }
+            stop.cancel();
+        };
+        tokio::join!(engine.run(stop.clone()), deciding, waiting);
+        (store, task)
+    }
+
+    #[tokio::test]
+    async fn a_line_leads_to_request_plan_approval_and_the_words_of_the_run_that_made_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, task) = played(directory.path()).await;
+        let history = store.history(task).await.unwrap();
+        let events = || history.events.iter();
+        let made = events().find_map(|it| {
+            let Event::Implemented { commit, .. } = &it.event else { return None };
+            Some(commit.clone())
+        });
+        let approved = events().find(|it| matches!(it.event, Event::Approved { .. })).unwrap();
+        let Event::Approved { plan, by, .. } = approved.event else { unreachable!() };
+        let owner = testkit::ann().id;
+        let told = origin((&store, owner), task, &made.unwrap(), "src/login.rs").await;
+        let told = told.unwrap().unwrap();
+        assert_eq!(told.title, "faults 1");
+        assert_eq!(told.requester, person(owner, owner));
+        assert_eq!(told.plan.as_ref().unwrap().hash, plan.to_string());
+        assert_eq!(told.plan.unwrap().of_file.unwrap(), "the race is here");
+        let approval = told.approval.unwrap();
+        assert_eq!(
+            (approval.by, approval.at.as_millis()),
+            (person(by, owner), approved.at.as_millis())
+        );
+        assert_eq!(told.reasoning, ["Implement as the script says"], "not those of the reviewer");
     }
 
     #[test]

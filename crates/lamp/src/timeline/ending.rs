@@ -1,14 +1,16 @@
-//! How watching ended: a number that scripts can rely on.
+//! How watching ended: a number that scripts can rely on, and the last words for people.
 
 use wire::task::shown::{Standing, Task};
 
+use super::put::put_line;
+use super::{next_steps, story, words};
 use crate::exit::Exit;
 
-/// Told in `lamp run --help`, and in the reference.
+/// Told in the help of `lamp run` and `lamp log`, and in the reference.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes: 0 it is done, its pull request is open, or (with `--plan-only`) its plan is ready; 1 it failed, or something went \
 wrong; 2 wrong usage; 3 it waits for a person: an answer or an approval; 4 it is paused; 5 it was cancelled; 130 you left with \
-Ctrl-C, and it goes on.";
+`q` or Ctrl-C, and it goes on.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -55,6 +57,26 @@ impl Ending {
     }
 }
 
+/// How it ended, and what to type next.
+pub(crate) fn last_words(ending: Ending, task: &Task) -> String {
+    let next = next_steps(task);
+    match ending {
+        Ending::Left => format!("\nYou left; task {} goes on by itself.\n{next}", task.short),
+        Ending::Well
+        | Ending::Failed
+        | Ending::WaitsForPerson
+        | Ending::Paused
+        | Ending::Cancelled => {
+            let mut text = format!("\nTask {}: {}.\n", task.short, words::line(&task.state, 60));
+            if let (Some(number), Some(branch)) = (task.pull_request, &task.branch) {
+                put_line!(text, "Pull request #{number}, branch {}.", words::line(branch, 200));
+            }
+            put_line!(text, "Spent so far: {}.", story::spent(&task.spent));
+            text + &next
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,5 +117,16 @@ mod tests {
                 std::process::ExitCode::from(code)
             );
         }
+    }
+
+    #[test]
+    fn the_last_words_say_how_it_ended_and_what_to_type() {
+        let told = [
+            last_words(Ending::Well, &samples::pull_request_open()),
+            last_words(Ending::WaitsForPerson, &samples::waiting_for_approval()),
+            last_words(Ending::Paused, &samples::paused()),
+            last_words(Ending::Left, &samples::pull_request_open()),
+        ];
+        insta::assert_snapshot!(told.join("---"));
     }
 }

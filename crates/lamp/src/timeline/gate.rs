@@ -16,7 +16,7 @@ pub(crate) enum Said {
 /// What else can be done about a plan.
 pub(crate) fn details(task: &Task) -> String {
     let spent = story::spent(&task.spent);
-    let hash = task.plan_waiting.as_deref().map(words::short).unwrap_or_default();
+    let hash = task.plan_waiting.as_deref().map(|it| words::line(it, 64)).unwrap_or_default();
     format!(
         "Spent so far: {spent}; it may spend {}. Until you decide, nothing runs.\n{}  \
          lamp approve {short} {hash} --path … --host … --command … --budget … --time …\n      \

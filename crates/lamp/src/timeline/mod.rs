@@ -6,13 +6,14 @@
 //!                         └── it rests ──▶ gate: asks the person, on a terminal ──▶ ending: an exit code, the next commands
 //! ```
 //!
-//! Everything but [`watch`], [`gate`] and [`keyboard`] is data in, text out.
+//! Everything but [`watch`], [`gate`], [`keyboard`] and [`keys`] is data in, text out.
 //!
 //! **Invariant:** nothing that an agent or a repository wrote reaches a terminal as it is: all of it goes through [`words`].
 
 mod ending;
 mod gate;
 mod keyboard;
+mod keys;
 mod next;
 mod page;
 mod plan;
@@ -25,11 +26,11 @@ mod voice;
 mod watch;
 pub(crate) mod words;
 
-pub(crate) use ending::{EXIT_CODES, Ending};
+pub(crate) use ending::{EXIT_CODES, Ending, last_words};
 pub(crate) use gate::{Said, ask_about_plan, details};
 pub(crate) use keyboard::Keyboard;
-pub(crate) use next::next_steps;
+pub(crate) use next::{next_commands, next_steps};
 pub(crate) use page::{Audience, Page};
 pub(crate) use plan::{conditions, decision, plan};
-pub(crate) use story::{failure_body, failure_line, spent};
+pub(crate) use story::{failure_body, failure_line};
 pub(crate) use watch::{Company, Until, Watching, watch};

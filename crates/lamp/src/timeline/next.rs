@@ -5,33 +5,30 @@ use wire::task::shown::Task;
 use super::put::put_line;
 use super::words;
 
-/// How much of a plan's hash is typed: as much as an approval wants.
-const HASH: usize = 12;
+/// A longer command, such as one with a plan's whole hash, does not push away what the others do.
+const WIDEST: usize = 48;
 
 /// The sentence, and a command on each line.
 pub(crate) fn next_steps(task: &Task) -> String {
-    let mut text = format!("{}.\n", capital(&words::line(&task.next.sentence, 400)));
+    let sentence = capital(&words::line(&task.next.sentence, 400));
+    format!("{sentence}.\n{}", next_commands(task))
+}
+
+/// Only the commands, where the sentence has been told.
+pub(crate) fn next_commands(task: &Task) -> String {
+    let mut text = String::new();
     let commands: Vec<(String, String)> = task
         .next
         .commands
         .iter()
-        .map(|next| (typed(&words::line(&next.command, 200), task), words::line(&next.does, 100)))
+        .map(|next| (words::line(&next.command, 200), words::line(&next.does, 100)))
         .collect();
-    let width = commands.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    let widths = commands.iter().map(|(command, _)| command.chars().count());
+    let width = widths.filter(|width| *width <= WIDEST).max().unwrap_or(0);
     for (command, does) in commands {
         put_line!(text, "  {command:<width$}  {does}");
     }
     text
-}
-
-/// An approval names the plan, so that the line also works where nobody can be asked.
-fn typed(command: &str, task: &Task) -> String {
-    match &task.plan_waiting {
-        Some(hash) if command == format!("lamp approve {}", task.short) => {
-            format!("{command} {}", hash.chars().take(HASH).collect::<String>())
-        }
-        Some(_) | None => command.to_owned(),
-    }
 }
 
 fn capital(sentence: &str) -> String {

@@ -4,6 +4,7 @@ use wire::{
     agent::{AgentEvent, PlannedFile, TodoItem, TodoState, ToolKind, ToolStatus},
     money::Money,
     task::{
+        checks::Conclusion,
         event::{
             AttemptFootprint, GateRules, PauseReason, RecordedEvent, RepositoryUse, TaskEvent,
             TaskLimits, TaskRequest,
@@ -110,7 +111,7 @@ pub(crate) fn waiting_for_approval() -> Task {
             "the plan waits for a decision",
             &[
                 ("lamp plan t_01jbrt5cy4fn", "shows the plan"),
-                ("lamp approve t_01jbrt5cy4fn", "approves it"),
+                (&format!("lamp approve t_01jbrt5cy4fn {HASH}"), "approves it"),
                 ("lamp reject t_01jbrt5cy4fn \"…\"", "sends it back with a comment"),
             ],
         ),
@@ -313,7 +314,9 @@ pub(crate) fn journey() -> Vec<StreamItem> {
             session: None,
         },
         TaskEvent::ChecksFailed { footprint: footprint(), evidence: hash(), stopped_by: None },
-        TaskEvent::ChecksPassed { evidence: hash() },
+        TaskEvent::ChecksPassed { evidence: hash(), conclusion: Some(Conclusion::Passes) },
+        TaskEvent::ChecksPassed { evidence: hash(), conclusion: Some(Conclusion::Unproven) },
+        TaskEvent::ChecksPassed { evidence: hash(), conclusion: None },
         TaskEvent::ReviewFoundFaults { evidence: hash(), findings: vec![hash()], stopped_by: None },
         TaskEvent::FindingDismissed {
             finding: hash(),

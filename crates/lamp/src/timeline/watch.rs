@@ -25,6 +25,7 @@ use super::put::put;
 use super::{
     Ending, Keyboard, Page, Said,
     gate::{ask_about_plan, ask_for_answer, details},
+    keys::{Keys, Pressed},
     words,
 };
 use crate::remote::{Explained as _, explain};
@@ -68,16 +69,23 @@ pub(crate) async fn watch(
     let client = watching.client;
     let mut stream = client.watch_task(&watching.task.id, watching.from);
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to signals")?;
+    let mut keys = Keys::default();
     let mut frames = tokio::time::interval(FRAME);
     frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
     // What agents said so far, as far as it was asked.
     let mut said = 0;
     loop {
-        if watching.until == Until::Now && stream.cursor().transcript >= said {
+        // What agents said last is told before anybody is asked or it ends; of one that is followed to its end, the stream says that.
+        let is_still = match watching.until {
+            Until::Now => true,
+            Until::Rests | Until::PlanReady => Ending::of(&watching.task).is_some(),
+            Until::Over => false,
+        };
+        if is_still && stream.cursor().transcript >= said {
             said = watching.said(stream.cursor()).await?;
         }
         if stream.cursor().events >= watching.task.events && stream.cursor().transcript >= said {
-            match watching.rests(page).await? {
+            match watching.rests(page, &mut keys).await? {
                 Rest::Goes => {}
                 Rest::Changed => continue,
                 Rest::Ends(ending) => {
@@ -86,13 +94,22 @@ pub(crate) async fn watch(
                 }
             }
         }
+        if page.moves() {
+            keys.listen();
+        }
         let heard = {
             // Kept through all frames: a connection that is being opened is not begun again with each.
             let mut next = pin!(stream.next());
             loop {
                 tokio::select! {
                     heard = &mut next => break heard,
-                    _ = frames.tick(), if page.moves() => page.status(&status(&watching.task, now()))?,
+                    _ = frames.tick(), if page.moves() => {
+                        if keys.pressed() == Pressed::Leave {
+                            page.task(&watching.task)?;
+                            return Ok((Ending::Left, watching.task));
+                        }
+                        page.status(&status(&watching.task, now()))?;
+                    }
                     _ = interrupt.recv() => {
                         page.task(&watching.task)?;
                         return Ok((Ending::Left, watching.task));
@@ -161,7 +178,7 @@ impl Watching<'_> {
         Ok(page.next)
     }
 
-    async fn rests(&mut self, page: &mut Page<'_>) -> anyhow::Result<Rest> {
+    async fn rests(&mut self, page: &mut Page<'_>, keys: &mut Keys) -> anyhow::Result<Rest> {
         let resting = Ending::of(&self.task);
         match (self.until, resting) {
             (Until::Now, _) => Ok(Rest::Ends(resting.unwrap_or(Ending::Well))),
@@ -172,7 +189,10 @@ impl Watching<'_> {
                 page.plan(&plan.plan)?;
                 Ok(Rest::Ends(Ending::Well))
             }
-            (Until::Rests | Until::PlanReady, Some(ending)) => self.asked(ending, page).await,
+            (Until::Rests | Until::PlanReady, Some(ending)) => {
+                keys.rest();
+                self.asked(ending, page).await
+            }
         }
     }
 

@@ -100,6 +100,15 @@ fn a_cancelled_task_says_so_with_its_exit_code_and_unknown_ones_are_told_from_kn
         (&"task".into(), &"awaiting approval".into())
     );
 
+    // A script waits so, and is told what for: on a plan it ends as `lamp run` does.
+    let waits = stage.lamp(&["log", "-f", "last"]);
+    assert_eq!(waits.code(), Some(3), "{}", waits.story());
+    let approve = format!("lamp approve {}", last["task"]["short"].as_str().unwrap());
+    assert!(waits.err().contains(&approve), "{}", waits.story());
+    let refused = stage.lamp(&["resume", "last", "--json"]);
+    let error: serde_json::Value = serde_json::from_str(refused.err().trim()).unwrap();
+    assert_eq!((refused.code(), &error["error"]["code"]), (Some(1), &"not_now".into()));
+
     let unknown = stage.lamp(&["get", "t_00000000"]);
     assert!(unknown.err().contains("these are the newest:\n  t_"), "{}", unknown.story());
     assert_eq!(stage.lamp(&["cancel", "last"]).code(), Some(0));

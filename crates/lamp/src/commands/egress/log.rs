@@ -2,14 +2,21 @@
 
 use std::io::Write;
 
-use wire::egress::{EgressLogQuery, EgressRecord};
+use anyhow::anyhow;
+use wire::{
+    client::Client,
+    egress::{EgressLogQuery, EgressRecord},
+    task::{event::TaskEvent, transcript::PageQuery},
+};
 
 use crate::{
+    commands::task::find,
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
     kept::block_on,
     remote::{Explained as _, ServerFlag},
+    report::Hint,
     session::clean::Cleaner,
     terminal::{Colors, Stream},
 };
@@ -22,8 +29,12 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub(super) struct Log {
     /// The sandbox
-    #[arg(long, value_name = "SANDBOX")]
-    sandbox: String,
+    #[arg(long, value_name = "SANDBOX", required_unless_present = "task", conflicts_with = "task")]
+    sandbox: Option<String>,
+
+    /// The task, of whose newest sandbox it is shown
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
 
     /// Only what was refused
     #[arg(long)]
@@ -49,7 +60,11 @@ impl Log {
     ) -> anyhow::Result<Exit> {
         let client = self.server.client(environment)?;
         let query = EgressLogQuery { refused: self.refused, most: Some(self.most) };
-        let log = block_on(async { client.egress_log(&self.sandbox, &query).await.explained() })?;
+        let (sandbox, log) = block_on(async {
+            let sandbox = self.sandbox(&client).await?;
+            let log = client.egress_log(&sandbox, &query).await.explained()?;
+            anyhow::Ok((sandbox, log))
+        })?;
         match self.format.format() {
             Format::Json => write_json(&log, out)?,
             Format::People => {
@@ -57,11 +72,36 @@ impl Log {
                     print(record, colors, out)?;
                 }
                 if log.records.is_empty() {
-                    writeln!(out, "Nothing was seen of `{}`.", self.sandbox)?;
+                    writeln!(out, "Nothing was seen of `{sandbox}`.")?;
                 }
             }
         }
         Ok(Exit::Done)
+    }
+}
+
+impl Log {
+    /// The one that was named, or that of the task. A task's may be gone, and is known by its id all the same.
+    async fn sandbox(&self, client: &Client) -> anyhow::Result<String> {
+        if let Some(sandbox) = &self.sandbox {
+            return Ok(sandbox.clone());
+        }
+        let task = find(client, self.task.as_deref().unwrap_or_default()).await?;
+        if let Some(sandbox) = task.sandbox {
+            return Ok(sandbox);
+        }
+        let query = PageQuery { after: None, limit: Some(500) };
+        let events = client.task_events(&task.id, query).await.explained()?.events;
+        let prepared = events.into_iter().rev().find_map(|it| {
+            let TaskEvent::Prepared { sandbox, .. } = it.event else { return None };
+            Some(sandbox)
+        });
+        prepared.ok_or_else(|| {
+            anyhow!(Hint::new(
+                format!("task {} has had no sandbox yet: it is {}", task.short, task.state),
+                format!("`lamp log -f {}` follows it", task.short)
+            ))
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::bail;
-use wire::task::ask::AnswerQuestion;
+use wire::task::{ask::AnswerQuestion, shown::Standing};
 
 use super::{World, named::Named, told, words_flag::WordsFlag};
 use crate::{
@@ -29,10 +29,16 @@ impl Answer {
     pub(super) async fn run(&self, world: World<'_>, out: &mut impl Write) -> anyhow::Result<Exit> {
         let (client, task) = self.named.find(world.environment).await?;
         let Some(question) = &task.question else {
-            bail!(Hint::new(
-                format!("task {} asks nothing: it is {}", task.short, task.state),
-                format!("`lamp message {} \"…\"` says something to the agent", task.short)
-            ));
+            let hint = match task.standing {
+                Standing::Over => {
+                    "nobody reads it any more; `lamp run \"…\"` hands another task over".to_owned()
+                }
+                Standing::Queued | Standing::Works | Standing::WaitsForPerson => {
+                    format!("`lamp message {} \"…\"` says something to the agent", task.short)
+                }
+            };
+            let what = format!("task {} asks nothing: it is {}", task.short, task.state);
+            bail!(Hint::new(what, hint));
         };
         let asked = words::line(&question.text, 300);
         let example = format!("it asks: {asked}  `lamp answer {} \"…\"`", task.short);

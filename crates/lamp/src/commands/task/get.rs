@@ -13,7 +13,7 @@ use crate::{
     format::{Format, FormatFlag},
     remote::Explained as _,
     terminal::Colors,
-    timeline::{next_steps, words},
+    timeline::{next_commands, next_steps, words},
 };
 
 /// Show a task: where it stands, what it cost, and what to do next
@@ -107,7 +107,11 @@ pub(super) fn page(task: &Task, colors: Colors) -> String {
         text.push_str(&crate::timeline::failure_body(failure));
     }
     text.push('\n');
-    text.push_str(&next_steps(task));
+    // Why it stopped, and what helps, is told once.
+    match task.failure {
+        Some(_) => text.push_str(&next_commands(task)),
+        None => text.push_str(&next_steps(task)),
+    }
     text
 }
 

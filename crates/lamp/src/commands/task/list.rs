@@ -4,12 +4,15 @@ use std::io::Write;
 
 use contracts::clock::{Clock as _, SystemClock};
 use wire::{
-    task::shown::{TaskList, TaskQuery},
+    task::{
+        TaskSummary,
+        shown::{TaskList, TaskQuery},
+    },
     time::Time,
 };
 
-use super::World;
-use crate::timeline::put::put_line;
+use super::{World, world::columns};
+use crate::timeline::put::{put, put_line};
 use crate::{
     commands::sandbox::Versioned,
     exit::Exit,
@@ -64,14 +67,37 @@ impl List {
             Format::People => {
                 let now = Time::from_millis(SystemClock.now().as_millis());
                 let is_narrowed = self.state.is_some() || self.repo.is_some();
-                write!(out, "{}", table(&list, now, is_narrowed))?;
+                write!(out, "{}", table(&list, now, columns(), is_narrowed))?;
             }
         }
         Ok(Exit::Done)
     }
 }
 
-fn table(list: &TaskList, now: Time, is_narrowed: bool) -> String {
+/// Characters of what is asked for, on however narrow a terminal.
+const LEAST: usize = 8;
+
+/// What stands before what is asked for. The first unit of a time is enough to see which waits longest.
+fn row(it: &TaskSummary, now: Time) -> [String; 5] {
+    let took = words::took(words::between(it.since, now));
+    let since = took.split(' ').next().unwrap_or_default().to_owned();
+    let state = match (&it.failure, it.pull_request) {
+        (Some(failure), _) => format!("{}: {failure}", it.state),
+        (None, Some(number)) if it.state == "pull request open" => {
+            format!("pull request #{number}")
+        }
+        (None, _) => it.state.clone(),
+    };
+    [
+        words::line(&it.short, 14),
+        words::line(&state, 21),
+        since,
+        words::line(&it.repository, 16),
+        words::line(&it.spent.text, 12),
+    ]
+}
+
+fn table(list: &TaskList, now: Time, columns: usize, is_narrowed: bool) -> String {
     if list.tasks.is_empty() && is_narrowed {
         return "No task is like that. `lamp list` shows all states and repositories.\n".to_owned();
     }
@@ -79,27 +105,25 @@ fn table(list: &TaskList, now: Time, is_narrowed: bool) -> String {
         return "There are no tasks yet. `lamp run \"…\"`, in a git repository, hands one over.\n"
             .to_owned();
     }
-    let mut text = format!(
-        "{:<14}  {:<21}  {:>7}  {:<20}  {:>8}  WHAT\n",
-        "TASK", "STATE", "SINCE", "REPOSITORY", "SPENT"
-    );
-    for it in &list.tasks {
-        let since = words::took(words::between(it.since, now));
-        let state = match (&it.failure, it.pull_request) {
-            (Some(failure), _) => format!("{}: {failure}", it.state),
-            (None, Some(number)) if it.state == "pull request open" => {
-                format!("pull request #{number}")
-            }
-            (None, _) => it.state.clone(),
-        };
-        let line = format!(
-            "{:<14}  {:<21}  {since:>7}  {:<20}  {:>8}  {}",
-            words::line(&it.short, 14),
-            words::line(&state, 40),
-            words::line(&it.repository, 40),
-            words::line(&it.spent.text, 12),
-            words::line(&it.title, 60),
-        );
+    let rows: Vec<[String; 5]> = list.tasks.iter().map(|it| row(it, now)).collect();
+    let head = ["TASK", "STATE", "SINCE", "REPOSITORY", "SPENT"].map(str::to_owned);
+    // Each column is as wide as what stands in it; what is asked for gets the rest of the line.
+    let mut widths = [0; 5];
+    for cells in rows.iter().chain([&head]) {
+        for (width, cell) in widths.iter_mut().zip(cells) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let left = columns.saturating_sub(widths.iter().sum::<usize>() + 2 * widths.len());
+    let titles = list.tasks.iter().map(|it| words::line(&it.title, left.max(LEAST)));
+    let mut text = String::new();
+    for (cells, title) in std::iter::once((&head, "WHAT".to_owned())).chain(rows.iter().zip(titles))
+    {
+        let mut line = String::new();
+        for (cell, width) in cells.iter().zip(widths) {
+            put!(line, "{cell:<width$}  ");
+        }
+        line.push_str(&title);
         text.push_str(line.trim_end());
         text.push('\n');
     }
@@ -114,9 +138,7 @@ fn table(list: &TaskList, now: Time, is_narrowed: bool) -> String {
 }
 
 #[cfg(test)]
-pub(super) fn samples() -> Vec<wire::task::TaskSummary> {
-    use wire::task::TaskSummary;
-
+pub(crate) fn samples() -> Vec<TaskSummary> {
     use crate::timeline::samples as sample;
     let task = sample::pull_request_open();
     let first = TaskSummary {
@@ -158,8 +180,8 @@ mod tests {
     #[test]
     fn a_list_says_where_each_task_stands() {
         let list = TaskList { tasks: samples(), next: Some("t_1".to_owned()) };
-        insta::assert_snapshot!(table(&list, at(300), false));
+        insta::assert_snapshot!(table(&list, at(300), 80, false));
         let none = TaskList { tasks: Vec::new(), next: None };
-        insta::assert_snapshot!(table(&none, at(0), false) + &table(&none, at(0), true));
+        insta::assert_snapshot!(table(&none, at(0), 80, false) + &table(&none, at(0), 80, true));
     }
 }

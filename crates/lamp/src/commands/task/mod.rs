@@ -11,6 +11,7 @@ mod conditions;
 mod diff;
 mod dollars;
 mod get;
+pub(crate) mod held_against;
 mod list;
 mod log;
 mod message;
@@ -36,11 +37,14 @@ mod world;
 
 use std::io::Write;
 
+pub(crate) use approve::FEWEST;
 pub(crate) use diff::show as show_patch;
+#[cfg(test)]
+pub(crate) use list::samples;
 pub(crate) use named::find;
 pub(crate) use repository::here;
 pub(crate) use words_flag::WordsFlag;
-pub(crate) use world::World;
+pub(crate) use world::{World, columns};
 
 use wire::task::shown::Task;
 
@@ -115,7 +119,7 @@ impl Tasks {
                 Self::Run(run) => run.run(world, out, err).await,
                 Self::List(list) => list.run(world, out).await,
                 Self::Get(get) => get.run(world, out).await,
-                Self::Log(log) => log.run(world, out).await,
+                Self::Log(log) => log.run(world, out, err).await,
                 Self::Plan(plan) => plan.run(world, out).await,
                 Self::Approve(approve) => approve.run(world, out).await,
                 Self::Reject(reject) => reject.run(world, out).await,

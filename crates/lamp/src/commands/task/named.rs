@@ -1,6 +1,6 @@
 //! Which task a person means: its id, a beginning of it, or `last`.
 
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use wire::{
     client::Client,
     error::Code,
@@ -46,6 +46,12 @@ impl Named {
 
 /// The task that is called so.
 pub(crate) async fn find(client: &Client, called: &str) -> anyhow::Result<Task> {
+    if called.trim().is_empty() {
+        bail!(Hint::new(
+            "no task is named",
+            "write its id, a beginning of it, or `last` for the newest; `lamp list` shows them"
+        ));
+    }
     if called == LAST {
         let query = TaskQuery { limit: Some(1), ..TaskQuery::default() };
         let newest = client.tasks(&query).await.explained()?.tasks.into_iter().next();

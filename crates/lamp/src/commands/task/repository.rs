@@ -19,8 +19,15 @@ pub(super) struct Chosen {
     pub(super) wish: NewRepository,
     /// Files with changes that are not committed.
     pub(super) uncommitted: usize,
-    /// Where a local one stands: `main at 1a2b3c4d5e6f`.
-    pub(super) stands: Option<String>,
+    /// Where a local one stands.
+    stands: Option<Stands>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stands {
+    /// None, where somebody looks at a commit without one.
+    branch: Option<String>,
+    commit: String,
 }
 
 impl Chosen {
@@ -31,7 +38,11 @@ impl Chosen {
 
     /// One line about what is worked on, and one about what is not taken along.
     pub(super) fn told(&self) -> String {
-        let stands = self.stands.as_ref().map(|it| format!(", from {it}")).unwrap_or_default();
+        let stands = self.stands.as_ref().map(|Stands { branch, commit }| {
+            let branch = branch.as_ref().map(|it| format!("{} at ", words::line(it, 100)));
+            format!(", from {}{}", branch.unwrap_or_default(), words::short(commit))
+        });
+        let stands = stands.unwrap_or_default();
         let url = words::line(&self.wish.url, 200);
         let mut text = format!("Repository {} ({url}){stands}.\n", self.wish.name);
         if self.uncommitted > 0 {
@@ -48,17 +59,37 @@ impl Chosen {
 /// Those that were named, or the one that we stand in.
 pub(super) async fn choose(client: &Client, named: &[String]) -> anyhow::Result<Vec<Chosen>> {
     if named.is_empty() {
-        let local = local(Path::new(".")).map_err(|error| {
-            error.context(Hint::new(
+        let here = Path::new(".");
+        if !is_repository(here) {
+            bail!(Hint::new(
                 "no repository is named, and this directory is in none",
                 "go into one, or name it: `--repo PATH`, `--repo URL`, or `--repo NAME` for one that the server knows",
-            ))
-        })?;
-        return Ok(vec![local]);
+            ));
+        }
+        return Ok(vec![on_branch(local(here)?)?]);
     }
     let mut chosen = Vec::new();
     for text in named {
-        chosen.push(one(client, text).await?);
+        chosen.push(on_branch(one(client, text).await?)?);
+    }
+    Ok(chosen)
+}
+
+fn is_repository(place: &Path) -> bool {
+    git(place, &["rev-parse", "--git-dir"]).is_ok()
+}
+
+/// A change goes into the branch that the repository is on. Without one it could not be delivered, which is told before it costs anything.
+fn on_branch(chosen: Chosen) -> anyhow::Result<Chosen> {
+    if let Some(Stands { branch: None, commit }) = &chosen.stands {
+        bail!(Hint::new(
+            format!(
+                "`{}` is on no branch: its HEAD is detached at {}, and there is nothing that a change could go into",
+                words::line(&chosen.wish.url, 200),
+                words::short(commit)
+            ),
+            "go to a branch first: `git checkout BRANCH`"
+        ));
     }
     Ok(chosen)
 }
@@ -157,18 +188,30 @@ fn name_of_address(url: &str) -> Option<String> {
 
 /// The repository that a directory is in.
 fn local(place: &Path) -> anyhow::Result<Chosen> {
+    if !place.is_dir() {
+        bail!(Hint::new(
+            format!("there is no directory `{}`", place.display()),
+            "name one that exists, or an address: `--repo NAME=URL`"
+        ));
+    }
+    if git(place, &["rev-parse", "--is-bare-repository"]).is_ok_and(|it| it == "true") {
+        bail!(Hint::new(
+            format!("`{}` is a bare repository, without files to stand in", place.display()),
+            format!("name it: `--repo NAME={}`", place.display())
+        ));
+    }
     let top = git(place, &["rev-parse", "--show-toplevel"])
         .with_context(|| format!("`{}` is in no git repository", place.display()))?;
     let top = PathBuf::from(top);
     let url = top.to_str().ok_or_else(|| anyhow!("the path of the repository is no text"))?;
-    let commit = git(&top, &["rev-parse", "--verify", "HEAD"]).map_err(|error| {
-        error.context(Hint::new(
+    // What git says to this is about its own words, and helps nobody.
+    let commit = git(&top, &["rev-parse", "--verify", "HEAD"]).map_err(|_| {
+        anyhow!(Hint::new(
             format!("`{}` has no commit yet, and there is nothing to begin from", top.display()),
             "make one: `git add . && git commit`",
         ))
     })?;
     let branch = git(&top, &["symbolic-ref", "--short", "HEAD"]).ok();
-    let branch = branch.unwrap_or_else(|| "a detached head".to_owned());
     let remote = git(&top, &["remote", "get-url", "origin"]).ok();
     let name = remote
         .and_then(|remote| name_of_address(&remote))
@@ -182,7 +225,7 @@ fn local(place: &Path) -> anyhow::Result<Chosen> {
     let changed = git(&top, &["status", "--porcelain", "--no-renames"])?;
     let mut chosen = Chosen::at(name, url.to_owned());
     chosen.uncommitted = changed.lines().count();
-    chosen.stands = Some(format!("{} at {}", words::line(&branch, 100), words::short(&commit)));
+    chosen.stands = Some(Stands { branch, commit });
     Ok(chosen)
 }
 
@@ -193,12 +236,14 @@ fn directory_name(top: &Path) -> Option<String> {
 
 /// The name of the repository that we stand in, where a command wants one and none was said.
 pub(crate) fn here() -> anyhow::Result<(String, PathBuf)> {
-    let chosen = local(Path::new(".")).map_err(|error| {
-        error.context(Hint::new(
+    let here = Path::new(".");
+    if !is_repository(here) {
+        bail!(Hint::new(
             "no repository is named, and this directory is in none",
             "name it with `--repo NAME`, or go into it",
-        ))
-    })?;
+        ));
+    }
+    let chosen = local(here)?;
     Ok((chosen.wish.name, PathBuf::from(chosen.wish.url)))
 }
 
@@ -283,5 +328,24 @@ mod tests {
         git(place.path(), &["init", "--quiet"]).unwrap();
         let error = local(place.path()).unwrap_err();
         assert!(error.to_string().contains("has no commit yet"), "{error}");
+        assert_eq!(error.chain().count(), 1, "git's own words say nothing more");
+        let error = local(&place.path().join("nope")).unwrap_err();
+        assert!(error.to_string().starts_with("there is no directory"), "{error}");
+        let bare = tempfile::tempdir().unwrap();
+        git(bare.path(), &["init", "--quiet", "--bare"]).unwrap();
+        let error = local(bare.path()).unwrap_err();
+        assert!(error.to_string().contains("is a bare repository"), "{error}");
+    }
+
+    #[test]
+    fn a_head_without_a_branch_is_refused_before_anything_is_spent() {
+        let place = sample(false);
+        let remote = ["remote", "add", "origin", "https://h.example.com/acme/web.git"];
+        git(place.path(), &remote).unwrap();
+        assert!(on_branch(local(place.path()).unwrap()).is_ok());
+        git(place.path(), &["checkout", "--quiet", "--detach"]).unwrap();
+        let chosen = local(place.path()).unwrap();
+        let error = on_branch(chosen).unwrap_err();
+        assert!(error.to_string().contains("is on no branch"), "{error}");
     }
 }

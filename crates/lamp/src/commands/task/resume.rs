@@ -14,7 +14,7 @@ pub(crate) struct Resume {
     named: Named,
 
     /// Let it spend this much in all from now on, such as `20`
-    #[arg(long, value_name = "DOLLARS")]
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true)]
     budget: Option<Dollars>,
 
     #[command(flatten)]

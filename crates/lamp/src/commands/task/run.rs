@@ -28,7 +28,7 @@ use crate::{
     ids::SystemIds,
     remote::{ServerFlag, explain},
     report::Hint,
-    timeline::{self, EXIT_CODES, Ending, Page, Until, Watching, next_steps, watch, words},
+    timeline::{EXIT_CODES, Page, Until, Watching, last_words, next_steps, watch, words},
 };
 
 /// How often a task is handed over when the answer was lost. The key makes it one task.
@@ -58,7 +58,7 @@ pub(crate) struct Run {
     #[arg(long = "repo", value_name = "REPO")]
     repositories: Vec<String>,
 
-    /// Who works: a program as `lamp agent list` names it, or a file of `agents/`; several work on the same side by side
+    /// Who works: a program as `lamp agent list` names it, or a file of `agents/`; `command` and `acp` only work from such a file; several work on the same side by side
     #[arg(long = "agent", value_name = "NAME")]
     agents: Vec<String>,
 
@@ -71,15 +71,15 @@ pub(crate) struct Run {
     plan_only: bool,
 
     /// How often its checks may fail before it asks for help
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
+    #[arg(long, value_name = "N", value_parser = attempts, allow_negative_numbers = true)]
     attempts: Option<u8>,
 
     /// Have so many work on the same side by side, so that you can `lamp pick` one; none of them is watched
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=i64::from(PARALLEL)))]
+    #[arg(long, value_name = "N", value_parser = parallel, allow_negative_numbers = true)]
     parallel: Option<u8>,
 
     /// What each may spend, such as `5`
-    #[arg(long, value_name = "DOLLARS")]
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true)]
     budget: Option<Dollars>,
 
     /// Watch it until it waits for somebody or is over; this is so unless something else is said
@@ -184,6 +184,19 @@ impl Run {
     }
 }
 
+fn attempts(text: &str) -> Result<u8, String> {
+    between(text, 1, 100)
+}
+
+fn parallel(text: &str) -> Result<u8, String> {
+    between(text, 1, PARALLEL)
+}
+
+fn between(text: &str, least: u8, most: u8) -> Result<u8, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("write a number from {least} to {most}"))
+}
+
 /// The one that was named, where it is one.
 fn only(named: &[String]) -> Option<String> {
     match named {
@@ -233,26 +246,6 @@ fn begun(tasks: &[Task]) -> String {
     }
 }
 
-/// How it ended, and what to type next.
-fn last_words(ending: Ending, task: &Task) -> String {
-    let next = next_steps(task);
-    match ending {
-        Ending::Left => format!("\nYou left; task {} goes on by itself.\n{next}", task.short),
-        Ending::Well
-        | Ending::Failed
-        | Ending::WaitsForPerson
-        | Ending::Paused
-        | Ending::Cancelled => {
-            let mut text = format!("\nTask {}: {}.\n", task.short, words::line(&task.state, 60));
-            if let (Some(number), Some(branch)) = (task.pull_request, &task.branch) {
-                put_line!(text, "Pull request #{number}, branch {}.", words::line(branch, 200));
-            }
-            put_line!(text, "Spent so far: {}.", timeline::spent(&task.spent));
-            text + &next
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,16 +273,5 @@ mod tests {
         let task = samples::waiting_for_approval();
         let told = [begun(std::slice::from_ref(&task)), begun(&[task.clone(), task])];
         insta::assert_snapshot!(told.join("---\n"));
-    }
-
-    #[test]
-    fn the_last_words_say_how_it_ended_and_what_to_type() {
-        let told = [
-            last_words(Ending::Well, &samples::pull_request_open()),
-            last_words(Ending::WaitsForPerson, &samples::waiting_for_approval()),
-            last_words(Ending::Paused, &samples::paused()),
-            last_words(Ending::Left, &samples::pull_request_open()),
-        ];
-        insta::assert_snapshot!(told.join("---"));
     }
 }

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 
-use crate::{report::Hint, text_file};
+use crate::{
+    report::Hint,
+    text_file::{self, Unreadable},
+};
 
 // No doc comment: it would become the help of every command that takes one.
 #[derive(Debug, Clone, clap::Args)]
@@ -42,7 +45,14 @@ pub(super) fn read(
     let text = match (file, text) {
         (Some(path), _) => text_file::read(path).map_err(|error| {
             let what = format!("cannot read `{}`", path.display());
-            anyhow!("{error}").context(Hint::new(what, error.help()))
+            let help = match &error {
+                Unreadable::Directory => "name a file with what is to be said",
+                Unreadable::Missing
+                | Unreadable::TooLarge
+                | Unreadable::NotText { .. }
+                | Unreadable::Failed(_) => error.help(),
+            };
+            anyhow!("{error}").context(Hint::new(what, help))
         })?,
         (None, Some("-")) => std::io::read_to_string(std::io::stdin())
             .context("it cannot be read from standard input")?,

@@ -51,7 +51,8 @@ impl<'e> World<'e> {
     }
 }
 
-fn columns() -> usize {
+/// Of the terminal that we print to, or of a page where there is none.
+pub(crate) fn columns() -> usize {
     match rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
         Ok(_) | Err(_) => COLUMNS,
