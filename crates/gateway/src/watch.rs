@@ -147,7 +147,11 @@ impl Watch {
             self.waiting.push_back(match next {
                 Next::Event(recorded) => {
                     self.read.events = recorded.seq;
-                    let event = Box::new(task_shapes::recorded(&recorded, &*self.names));
+                    let event = Box::new(task_shapes::recorded(
+                        &recorded,
+                        &*self.names,
+                        self.store.blobs(),
+                    ));
                     StreamItem::Event { cursor: self.read, event }
                 }
                 Next::Said(said) => {

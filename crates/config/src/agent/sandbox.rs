@@ -70,7 +70,7 @@ fn look_at_sandbox(node: &Node, problems: &mut Problems) {
 record! {
     /// One repository.
     pub struct Repository {
-        /// `owner/name`, or only `name` within one organisation.
+        /// `owner/name`, or only `name` within one organisation; `any` for a file that is for no particular one.
         name: RepositoryName,
         /// What the task may do to it.
         access: Access = Access::Write,

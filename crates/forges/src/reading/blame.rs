@@ -54,8 +54,11 @@ impl<H: House> PlainGit<H> {
         ]);
         let ran = run(command, &[], READING).await.map_err(ReadError::Git)?;
         let output = ran.checked("find where a line is from").map_err(|error| match error {
-            GitError::Failed { reason, .. } => {
-                refused(format!("`{path}` has no line {line} on the default branch: {reason}"))
+            GitError::Failed { reason, .. } if reason.contains("no such path") => {
+                refused(format!("there is no `{path}` on the default branch"))
+            }
+            GitError::Failed { .. } => {
+                refused(format!("`{path}` has no line {line} on the default branch"))
             }
             other @ (GitError::Io(_)
             | GitError::OutOfTime

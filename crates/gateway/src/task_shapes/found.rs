@@ -2,8 +2,8 @@
 
 use domain::{id::PersonId, time::Timestamp};
 use engine::record::{
-    CheckRecord, ChecksRecord, ConclusionRecord, Dismissal, FindingRecord, OutcomeRecord,
-    ReviewFinding, ReviewRecord, SideRecord, WeakenedClass, WeakenedRecord,
+    CheckRecord, ChecksRecord, Dismissal, FindingRecord, OutcomeRecord, ReviewFinding,
+    ReviewRecord, SideRecord, WeakenedClass, WeakenedRecord,
 };
 use wire::{
     agent::AgentFinding,
@@ -14,7 +14,7 @@ use wire::{
     },
 };
 
-use super::time;
+use super::{event, time};
 
 /// What people are called.
 type Names<'a> = &'a dyn Fn(PersonId) -> Person;
@@ -24,11 +24,7 @@ pub(crate) fn checks(record: ChecksRecord, at: Timestamp) -> told::Checks {
         commit: record.commit,
         base: record.base,
         at: time(at),
-        conclusion: match record.conclusion {
-            ConclusionRecord::Passes => told::Conclusion::Passes,
-            ConclusionRecord::Fails => told::Conclusion::Fails,
-            ConclusionRecord::Unproven => told::Conclusion::Unproven,
-        },
+        conclusion: event::conclusion(record.conclusion),
         checks: record.checks.into_iter().map(check).collect(),
         weakened: record.weakened.into_iter().map(weakened).collect(),
         weakened_left_off: record.weakened_left_off,

@@ -6,15 +6,37 @@ use domain::{
 };
 use wire::task::shown::{Next, NextCommand};
 
-/// `short` is what people type for the task, `queue` why it still waits, `repository` where its pull request is.
-pub(super) fn next(task: &Task, short: &str, queue: Option<&str>, repository: &str) -> Next {
+use super::plan;
+
+/// What is known about a task beside how it stands.
+pub(super) struct Around<'a> {
+    /// What people type for it.
+    pub(super) short: &'a str,
+    /// Why it still waits for a place.
+    pub(super) queue: Option<&'a str>,
+    /// Where its pull request is.
+    pub(super) repository: &'a str,
+    pub(super) checks: Checks,
+}
+
+/// Whether there are results of checks to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checks {
+    Ran,
+    Never,
+}
+
+pub(super) fn next(task: &Task, around: &Around<'_>) -> Next {
+    let Around { short, queue, repository, checks } = *around;
     let stage = &task.stage;
+    // An approval names the plan, so that the line also works where nobody can be asked.
+    let plan = plan::waiting(stage).unwrap_or_default();
     let say = |sentence: String, commands: &[(&str, &str)]| Next {
         sentence,
         commands: commands
             .iter()
             .map(|(command, does)| NextCommand {
-                command: command.replace('@', short),
+                command: command.replace('@', short).replace('#', &plan),
                 does: (*does).to_owned(),
             })
             .collect(),
@@ -37,7 +59,7 @@ pub(super) fn next(task: &Task, short: &str, queue: Option<&str>, repository: &s
         Stage::AwaitingApproval { .. } => {
             say("the plan waits for a decision".to_owned(), &[PLAN, APPROVE, REJECT])
         }
-        Stage::Paused { at, why } => paused(task, at, why, &say),
+        Stage::Paused { at, why } => paused(task, (at, why), checks, &say),
         Stage::PullRequestOpen { number, .. } => {
             let merge = format!("lamp pr merge {} --repo {repository}", number.0);
             let look = format!("lamp pr get {} --repo {repository}", number.0);
@@ -75,10 +97,11 @@ const RETRY: (&str, &str) = ("lamp retry @", "tries the phase again");
 const CANCEL: (&str, &str) = ("lamp cancel @", "ends it");
 const ANSWER: (&str, &str) = ("lamp answer @ \"…\"", "answers");
 const PLAN: (&str, &str) = ("lamp plan @", "shows the plan");
-const APPROVE: (&str, &str) = ("lamp approve @", "approves it");
+const APPROVE: (&str, &str) = ("lamp approve @ #", "approves it");
 const REJECT: (&str, &str) = ("lamp reject @ \"…\"", "sends it back with a comment");
 const AMEND: (&str, &str) = ("lamp amend @ --path … --host …", "changes what the approval allows");
-const BUDGET: (&str, &str) = ("lamp resume @ --budget 20", "goes on with a larger budget");
+const BUDGET: (&str, &str) =
+    ("lamp resume @ --budget 20", "goes on with a larger budget of its own");
 const DIFF: (&str, &str) = ("lamp diff @", "shows the change");
 const CHECKS: (&str, &str) = ("lamp checks @", "shows the checks");
 const DELIVER: (&str, &str) = ("lamp resume @", "delivers the change");
@@ -93,7 +116,7 @@ fn stopped(failure: &Failure) -> String {
 /// Makes what is told of a sentence and commands.
 type Say<'a> = &'a dyn Fn(String, &[(&str, &str)]) -> Next;
 
-fn paused(task: &Task, at: &Resting, why: &PauseReason, say: Say<'_>) -> Next {
+fn paused(task: &Task, (at, why): (&Resting, &PauseReason), checks: Checks, say: Say<'_>) -> Next {
     let sentence = match why {
         PauseReason::Asked { .. } => "it is paused".to_owned(),
         PauseReason::Failure(failure) => stopped(failure),
@@ -103,7 +126,7 @@ fn paused(task: &Task, at: &Resting, why: &PauseReason, say: Say<'_>) -> Next {
         Resting::Question { .. } => say(sentence, &[ANSWER, RESUME, CANCEL]),
         Resting::Work(_) => match why {
             PauseReason::Failure(Failure { kind: FailureKind::BudgetHit, .. }) => {
-                say(sentence, &[USAGE, BUDGET, CANCEL])
+                say(sentence, &[USAGE, BUDGET, RESUME, CANCEL])
             }
             PauseReason::Asked { .. } | PauseReason::Failure(_) if task.is_cleared() => {
                 let sentence =
@@ -119,7 +142,10 @@ fn paused(task: &Task, at: &Resting, why: &PauseReason, say: Say<'_>) -> Next {
             PauseReason::Failure(Failure {
                 kind: FailureKind::TestLoop | FailureKind::NoProgress,
                 ..
-            }) => say(sentence, &[CHECKS, MESSAGE, RESUME, CANCEL]),
+            }) => match checks {
+                Checks::Ran => say(sentence, &[CHECKS, MESSAGE, RESUME, CANCEL]),
+                Checks::Never => say(sentence, &[LOG, MESSAGE, RESUME, CANCEL]),
+            },
             PauseReason::Failure(Failure { kind: FailureKind::ReviewLoop, .. }) => {
                 say(sentence, &[REVIEW, DISMISS, MESSAGE, RESUME, CANCEL])
             }

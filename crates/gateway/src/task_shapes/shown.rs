@@ -11,7 +11,11 @@ use engine::record::Dismissal;
 use store::{History, TaskView};
 use wire::task::{shown, usage::Spent};
 
-use super::{event, found, money, next::next, plan, time};
+use super::{
+    event, found, money,
+    next::{Around, Checks, next},
+    plan, time,
+};
 use crate::task_ids;
 
 pub(crate) fn spent(cost: Cost) -> Spent {
@@ -71,6 +75,13 @@ pub(crate) fn detail(told: Told<'_>, name: &dyn Fn(PersonId) -> shown::Person) -
     });
     let reason = queue.as_ref().map(|queue| queue.reason.as_str());
     let commit = commit(history);
+    let around = Around {
+        short: &short,
+        queue: reason,
+        repository: view.repository.as_str(),
+        checks: checks(history),
+    };
+    let next = next(task, &around);
     shown::Task {
         id: view.task.to_string(),
         state: stage.name().to_owned(),
@@ -113,7 +124,7 @@ pub(crate) fn detail(told: Told<'_>, name: &dyn Fn(PersonId) -> shown::Person) -
         dismissed: dismissals.into_iter().map(|it| found::dismissed(it, name)).collect(),
         spent: spent(task.spent),
         budget: money(task.budget()),
-        next: next(task, &short, reason, view.repository.as_str()),
+        next,
         short,
         queue,
         parent: request.parent.map(|parent| parent.to_string()),
@@ -142,6 +153,13 @@ const fn standing(stage: &Stage) -> shown::Standing {
         Standing::Rests => shown::Standing::WaitsForPerson,
         Standing::Over => shown::Standing::Over,
     }
+}
+
+fn checks(history: &History) -> Checks {
+    let ran = history.events.iter().any(|recorded| {
+        matches!(recorded.event, Event::ChecksPassed { .. } | Event::ChecksFailed { .. })
+    });
+    if ran { Checks::Ran } else { Checks::Never }
 }
 
 /// The newest commit of its work.

@@ -149,6 +149,11 @@ impl Mirrors {
         Ok(names)
     }
 
+    /// Whether anything of it was ever fetched.
+    pub fn is_fetched(&self, name: &RepositoryName) -> Result<bool, MirrorError> {
+        fetch::holds_objects(&self.mirror(name))
+    }
+
     /// The directory that is bound read-only into sandboxes. It holds objects and nothing else.
     pub fn objects(&self, name: &RepositoryName) -> PathBuf {
         self.mirror(name).join("objects")

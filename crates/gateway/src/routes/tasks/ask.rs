@@ -300,8 +300,12 @@ async fn within(behind: &Behind, view: &TaskView, told: &plan::Conditions) -> An
                 return Ok(());
             }
             let short = task_ids::short(view.task);
-            let what = format!("task {short} may spend {most} in all, so an approval cannot allow {wished}");
-            let help = format!("allow less, or nothing in particular; `lamp resume {short} --budget` raises what it may spend");
+            let what = format!(
+                "task {short} may spend {most} in all, so an approval cannot allow {wished}"
+            );
+            let help = format!(
+                "allow less, or nothing in particular; `lamp resume {short} --budget` raises what it may spend"
+            );
             Err(Problem::new(Code::BadRequest, what).with_help(help).into())
         }
         None => Ok(()),

@@ -4,7 +4,7 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use domain::{digest::Digest, task::Event, time::Timestamp};
+use domain::{digest::Digest, id::TaskId, task::Event, time::Timestamp};
 use engine::record::{ChecksRecord, Dismissal, ReviewRecord};
 use store::History;
 use wire::{
@@ -46,7 +46,7 @@ pub(crate) async fn diff(
             commit: commit.clone(),
         })
     });
-    let change = change.ok_or_else(|| not_yet("nothing has been changed yet"))?;
+    let change = change.ok_or_else(|| not_yet(view.task, "nothing has been changed yet"))?;
     Ok(Json(task_shapes::patch(&behind.door.tasks.diff(&change).await?)))
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn checks(
         };
         Some(*evidence)
     });
-    let newest = newest.await?.ok_or_else(|| not_yet("no checks have been run yet"))?;
+    let newest = newest.await?.map_err(|task| not_yet(task, "no checks have been run yet"))?;
     let record = ChecksRecord::read(&document(&behind, newest.name)?);
     let record = record.map_err(|_| unreadable("the document of the checks"))?;
     Ok(Json(task_shapes::checks(record, newest.at)))
@@ -96,7 +96,8 @@ pub(crate) async fn review(
         };
         Some(*evidence)
     });
-    let newest = newest.await?.ok_or_else(|| not_yet("nobody has reviewed the change yet"))?;
+    let newest =
+        newest.await?.map_err(|task| not_yet(task, "nobody has reviewed the change yet"))?;
     let record = ReviewRecord::read(&document(&behind, newest.name)?);
     let record = record.map_err(|_| unreadable("the document of the review"))?;
     let dismissals = Dismissal::all(&newest.history, behind.store()?.blobs());
@@ -121,7 +122,8 @@ pub(crate) async fn receipt(
         Some(*receipt)
     });
     let newest = newest.await?;
-    let newest = newest.ok_or_else(|| not_yet("there is no receipt before the pull request"))?;
+    let newest =
+        newest.map_err(|task| not_yet(task, "there is no receipt before the pull request"))?;
     let envelope = serde_json::from_slice(&document(&behind, newest.name)?);
     Ok(Json(envelope.map_err(|_| unreadable("the receipt"))?))
 }
@@ -133,15 +135,16 @@ struct Newest {
     history: History,
 }
 
+/// The task where it has none.
 async fn newest(
     behind: &Behind,
     at: &TaskPath,
     names: impl Fn(&Event) -> Option<Digest>,
-) -> Answer<Option<Newest>> {
+) -> Answer<Result<Newest, TaskId>> {
     let view = behind.find(&at.task).await?;
     let history = behind.store()?.history(view.task).await?;
     let found = history.events.iter().rev().find_map(|it| Some((names(&it.event)?, it.at)));
-    Ok(found.map(|(name, at)| Newest { name, at, history }))
+    Ok(found.map(|(name, at)| Newest { name, at, history }).ok_or(view.task))
 }
 
 /// A document of the store. It is kept as long as the event that names it.

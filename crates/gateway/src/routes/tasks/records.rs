@@ -4,7 +4,7 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use domain::{cost::Cost, phase::Phase, task::Event};
+use domain::{cost::Cost, id::TaskId, phase::Phase, task::Event};
 use wire::{
     error::{Code, Problem},
     task::{
@@ -21,6 +21,7 @@ use crate::{
     extract::{NoWords, Words, bad},
     problem::{Answer, Trouble},
     task_door::Behind,
+    task_ids,
     task_shapes::{self, time},
 };
 
@@ -47,8 +48,9 @@ pub(crate) async fn events(
     let more = found.len() > usize::try_from(most).unwrap_or(usize::MAX);
     found.truncate(usize::try_from(most).unwrap_or(usize::MAX));
     let next = found.last().map_or(after, |last| last.seq);
-    let events =
-        found.iter().map(|it| task_shapes::recorded(it, &|id| behind.person(id))).collect();
+    let documents = behind.store()?.blobs();
+    let told = |it| task_shapes::recorded(it, &|id| behind.person(id), documents);
+    let events = found.iter().map(told).collect();
     Ok(Json(EventPage { events, next, more }))
 }
 
@@ -90,7 +92,8 @@ pub(crate) async fn context(
 ) -> Answer<Json<Context>> {
     let view = behind.find(&at.task).await?;
     let briefing = behind.store()?.briefing(view.task).await?;
-    let briefing = briefing.ok_or_else(|| not_yet("no agent has been told anything yet"))?;
+    let briefing =
+        briefing.ok_or_else(|| not_yet(view.task, "no agent has been told anything yet"))?;
     Ok(Json(Context {
         run: briefing.run,
         attempt: briefing.attempt,
@@ -156,14 +159,14 @@ pub(crate) async fn plan(
     let history = behind.store()?.history(view.task).await?;
     let (task, _request) = begun(&history, view.task)?;
     let plan = task_shapes::task_plan(&history, &task, &|id| behind.person(id));
-    plan.map(Json).ok_or_else(|| not_yet("there is no plan yet"))
+    plan.map(Json).ok_or_else(|| not_yet(view.task, "there is no plan yet"))
 }
 
 /// What a task does not have where it stands now.
-pub(super) fn not_yet(message: &str) -> Trouble {
-    Problem::new(Code::NotFound, message)
-        .with_help("`lamp get TASK` says how far it is; `lamp log -f TASK` follows it")
-        .into()
+pub(super) fn not_yet(task: TaskId, message: &str) -> Trouble {
+    let short = task_ids::short(task);
+    let help = format!("`lamp get {short}` says how far it is; `lamp log -f {short}` follows it");
+    Problem::new(Code::NotFound, format!("task {short}: {message}")).with_help(help).into()
 }
 
 fn part(query: PageQuery) -> Answer<(u64, u32)> {
