@@ -54,7 +54,8 @@ impl Reviews {
         self.found.contains(&finding)
     }
 
-    /// What an earlier round found was mended, or it would have been found again.
+    /// `fixed` counts what an earlier round found and the last did not find again. Whether that was mended or only overlooked, nobody knows: the
+    /// receipt's reference says so.
     pub(super) fn told(&self, dismissed: &BTreeSet<FindingId>) -> Review {
         let left = |found: &BTreeSet<FindingId>| count(found.difference(dismissed));
         let (outcome, open) = match &self.last {
