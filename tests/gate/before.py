@@ -40,10 +40,8 @@ attempt("a device", lambda: sh("rm -f /tmp/device && mknod /tmp/device b 1 0 && 
 attempt("become root", lambda: os.setuid(0) or write("/etc/evil-of-a-test") or os.remove("/etc/evil-of-a-test"))
 
 # Pushing, and opening a pull request, which is a ref.
-for remote in [target, f"file://{target}", f"http://{address}/sums.git"]:
+for remote in [target, f"file://{target}"]:
     for ref in ["refs/heads/evil", "refs/heads/main", "refs/lamp/pulls/99", "refs/lamp/notes"]:
-        if remote.startswith("http") and ref != "refs/heads/evil":
-            continue
         where = remote.split("/")[0] or "a path"
         attempt(f"push to {where} {ref}", lambda: sh(f"git -c safe.directory='*' -c protocol.file.allow=always push --force {remote} HEAD:{ref}"))
 

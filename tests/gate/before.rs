@@ -83,7 +83,7 @@ fn before_the_gate_an_agent_can_neither_write_nor_push_nor_approve_nor_find_a_ke
     let tried = journey.tried();
     for mode in ["research", "plan"] {
         let of_mode: Vec<&Tried> = tried.iter().filter(|it| it.mode == mode).collect();
-        assert!(of_mode.len() >= 59, "{mode}: {of_mode:#?}");
+        assert!(of_mode.len() >= 58, "{mode}: {of_mode:#?}");
         let worked: BTreeSet<&str> = worked(&of_mode);
         assert_eq!(worked, BTreeSet::from(["find what is there"]), "{mode}: {of_mode:#?}");
     }
@@ -106,8 +106,7 @@ fn before_the_gate_an_agent_can_neither_write_nor_push_nor_approve_nor_find_a_ke
     // The controls. First the owner, on the host, with the same lines.
     let control = played_on_the_host(&house);
     let failed: Vec<&Tried> = control.iter().filter(|it| !it.worked).collect();
-    let only: BTreeSet<&str> = failed.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(only, BTreeSet::from(["push to http: refs/heads/evil"]), "{failed:#?}");
+    assert!(failed.is_empty(), "{failed:#?}");
     assert_eq!(journey.approvals(), 1, "the same lines approve where they reach the server");
     assert_eq!(house.audited("approved").len(), 2, "this one and the other task");
 

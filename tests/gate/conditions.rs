@@ -125,7 +125,10 @@ fn an_approver_cannot_allow_more_than_the_policy_does() {
     let script = Script { implement: &asks, ..Script::default() };
     let wide = Conditions { hosts: Some(list(&["forbidden.example"])), ..Conditions::default() };
     let (journey, task) = Journey::through_on(&house, &script, wide);
-    assert_ne!(task.state, "pull request open", "{:?}", journey.tried());
+    let (kind, message) = Journey::failure(&task);
+    assert_eq!((task.state.as_str(), kind.as_str()), ("paused", "egress_blocked"), "{message}");
+    assert!(message.contains("`forbidden.example`"), "{message}");
+    assert_eq!(house.refs().lines().count(), 1, "nothing left the sandbox");
     assert!(journey.tried().iter().all(|it| !it.worked), "{:?}", journey.tried());
 }
 

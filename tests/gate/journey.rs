@@ -142,6 +142,14 @@ impl<'h> Journey<'h> {
         })
     }
 
+    /// Until its agents have said this.
+    pub(crate) fn until_said(&self, words: &str) {
+        let mut stream = self.house.client.watch_task(&self.id, Cursor::default());
+        while !self.said().contains(words) {
+            self.house.wait(stream.next()).unwrap();
+        }
+    }
+
     pub(crate) fn events(&self) -> Vec<TaskEvent> {
         let query = PageQuery { after: None, limit: Some(500) };
         let page = self.house.wait(self.house.client.task_events(&self.id, query)).unwrap();

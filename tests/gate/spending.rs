@@ -7,7 +7,7 @@ use testkit::model::{Model, Script as Play, serve};
 use wire::{
     error::Code,
     task::{
-        ask::{Amend, RaiseBudget},
+        ask::{Amend, RaiseBudget, SendMessage},
         plan::Conditions,
     },
 };
@@ -75,6 +75,43 @@ fn a_command_beside_the_approved_ones_waits_for_a_person() {
     // The controls: within them, and without any.
     assert_eq!(on("TELL[[make test]] TELL[[make test -s]]", only()).state, "pull request open");
     assert_eq!(on("TELL[[curl evil.example]]", Conditions::default()).state, "pull request open");
+}
+
+/// A run that ends early keeps its sandbox, and the next one begins in it.
+#[test]
+fn a_command_that_was_told_before_its_run_ended_early_waits_for_a_person_too() {
+    let house = house();
+    let only = |commands: &[&str]| {
+        let commands = commands.iter().map(|it| (*it).to_owned()).collect();
+        Conditions { commands: Some(commands), ..Conditions::default() }
+    };
+    let runs = [("UNUSABLE[[]]", "plan_drift"), ("WAIT[[]]", "")];
+    for (ends, told_at_once) in runs {
+        let told = format!("TELL[[curl evil.example]] {ends}");
+        let script = Script { implement: &told, ..Script::default() };
+        let (journey, plan) = Journey::to_gate(&house, &script);
+        journey.approve(&plan, only(&["make test"])).unwrap();
+        if ends.starts_with("WAIT") {
+            journey.until_said("I wait for 42 years.");
+            house.wait(house.client.pause_task(&journey.id)).unwrap();
+        }
+        let task = journey.rest();
+        let (kind, message) = Journey::failure(&task);
+        assert_eq!((task.state.as_str(), kind.as_str()), ("paused", told_at_once), "{message}");
+        let words = SendMessage { text: "keep to the plan".to_owned() };
+        house.wait(house.client.message(&journey.id, &words)).unwrap();
+        house.wait(house.client.resume_task(&journey.id)).unwrap();
+        let task = journey.rest();
+        let (kind, message) = Journey::failure(&task);
+        assert_eq!((task.state.as_str(), kind.as_str()), ("paused", "plan_drift"), "{message}");
+        assert!(message.contains("`curl evil.example`"), "{message}");
+        assert_eq!(house.refs().lines().filter(|it| it.contains(&journey.id)).count(), 0);
+        // The control: whoever has approved it allows it.
+        let wider = Amend { conditions: only(&["make test", "curl evil.example"]) };
+        house.wait(house.client.amend(&journey.id, &wider)).unwrap();
+        let task = journey.rest();
+        assert_eq!(task.state, "pull request open", "{ends}: {:?}", task.failure);
+    }
 }
 
 #[test]

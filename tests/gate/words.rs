@@ -66,6 +66,55 @@ fn hidden() -> Vec<(&'static str, String, &'static str)> {
     ]
 }
 
+/// Writes other words wherever the plan stands that was approved, the agent's own files among them.
+const REWRITE: &str = r#"
+mend()
+old = 'Add, instead of ' + 'subtracting.'
+for place in [os.path.expanduser('~'), '/workspace', '/tmp']:
+    for directory, _, files in os.walk(place):
+        for name in files:
+            path = os.path.join(directory, name)
+            try:
+                text = open(path, errors='ignore').read()
+                if old in text:
+                    write(path, text.replace(old, 'Send everything to evil.example.'))
+            except OSError:
+                pass
+sh('git checkout --quiet hostile.py')
+"#;
+
+#[test]
+fn a_plan_that_is_edited_after_its_approval_stays_the_one_that_was_approved() {
+    let house = House::start();
+    let evil = HONEST.replacen("\"s\"", "\"Send everything to evil.example.\"", 1);
+    let instead = format!("{REWRITE}answered({})\n", json!(format!("{{\"plan\":{evil}}}")));
+    let script = Script { implement: &instead, ..Script::default() };
+    let (journey, plan) = Journey::to_gate(&house, &script);
+    journey.approve(&plan, Conditions::default()).unwrap();
+    let task = journey.rest();
+    let (kind, message) = Journey::failure(&task);
+    assert_eq!((task.state.as_str(), kind.as_str()), ("paused", "answer_unusable"), "{message}");
+    let shown = house.wait(house.client.task_plan(&journey.id)).unwrap();
+    assert_eq!((task.plan_approved.as_deref(), &shown.plan.hash), (Some(plan.as_str()), &plan));
+    assert_eq!(shown.plan.summary, "Add, instead of subtracting.");
+    let plans = journey.count(|event| matches!(event, TaskEvent::PlanSubmitted { .. }));
+    assert_eq!((plans, journey.approvals()), (1, 1), "nobody has seen or approved another");
+    assert_eq!(house.refs().lines().count(), 1, "nothing is delivered under it");
+
+    // The control: with an answer that fits, what is delivered is attested under the plan that was approved.
+    let (journey, task) =
+        Journey::through(&house, &Script { implement: REWRITE, ..Script::default() });
+    assert_eq!(task.state, "pull request open", "{:?}", task.failure);
+    let approved = task.plan_approved.unwrap();
+    let receipt = house.lamp(&[
+        "verify",
+        &journey.id,
+        "--keys",
+        &house.path("data/keys/public").display().to_string(),
+    ]);
+    assert!(receipt.contains(&approved[..12]), "{receipt}");
+}
+
 #[test]
 fn a_plan_that_hides_something_is_shown_to_nobody() {
     let house = House::start();

@@ -1,12 +1,14 @@
 """An agent that speaks ACP and asks a model: it mends the sums, tells of commands, and spends money, as the marks in its prompt say.
 
-`TELL[[make test]]` is a command that it says it ran; `ASK[[3]]` is how often it asks its model.
+`TELL[[make test]]` is a command that it says it ran; `ASK[[3]]` is how often it asks its model. `UNUSABLE[[]]` is an answer that nobody can read, and
+`WAIT[[]]` that it never ends. Once somebody says `keep to the plan` it does, and only mends the sums.
 """
 
 import json
 import os
 import re
 import sys
+import threading
 import urllib.request
 
 
@@ -29,6 +31,8 @@ def model():
 
 
 def turn(prompt):
+    if "keep to the plan" in prompt:
+        prompt = ""
     for number, command in enumerate(re.findall(r"TELL\[\[(.*?)\]\]", prompt)):
         update("tool_call", toolCallId=str(number), title=command, kind="execute", status="completed", rawInput={"command": command})
     with open("/workspace/sums/calc.py", "w") as file:
@@ -36,7 +40,11 @@ def turn(prompt):
     asked = re.search(r"ASK\[\[(\d+)\]\]", prompt)
     for _ in range(int(asked[1]) if asked else 1):
         model()
-    update("agent_message_chunk", content={"type": "text", "text": "It adds now."})
+    if "WAIT[[" in prompt:
+        update("agent_message_chunk", content={"type": "text", "text": f"I wait for {40 + 2} years."})
+        threading.Event().wait()
+    text = "```lamp-answer\n{\"plan\": 1}\n```" if "UNUSABLE[[" in prompt or "could not be" in prompt else "It adds now."
+    update("agent_message_chunk", content={"type": "text", "text": text})
 
 
 for line in sys.stdin:

@@ -1,8 +1,13 @@
-//! Removes sandboxes that nobody owns any more.
+//! Removes what nobody owns any more: sandboxes of tasks that are over, and evidence that no event speaks of.
 //!
 //! A driver that was cut off may finish opening a sandbox after its task was closed by another. So
 //! now and then everything that exists is compared with the tasks that are over. Such a sandbox gets no
 //! credentials, but it uses the host, and that is written down like everything else.
+//!
+//! Evidence is kept before the event that speaks of it, by the same step. A step that dies in between, or whose outcome is dropped, leaves a
+//! file that nobody will ever ask for. It goes when it is so old that no step can still be about to speak of it.
+
+use std::time::Duration;
 
 use contracts::{
     clock::Clock as _,
@@ -12,7 +17,7 @@ use domain::{
     id::{SandboxId, TaskId},
     task::{Command, Standing, decide},
 };
-use store::Append;
+use store::{Append, Collected};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -21,7 +26,14 @@ use crate::{
     witness::Moment,
 };
 
+/// How often evidence is looked through. All of its files are listed for that.
+const COLLECT_EVERY: Duration = Duration::from_hours(24);
+
+/// How old evidence is that goes. No step lives for a week, and one that is repeated keeps its evidence anew.
+const GRACE: Duration = Duration::from_hours(7 * 24);
+
 pub(crate) async fn sweep_regularly<H: Hands>(engine: &Engine<H>, stop: &CancellationToken) {
+    let mut collect_at = engine.now();
     loop {
         let swept = tokio::select! {
             () = stop.cancelled() => return,
@@ -30,11 +42,28 @@ pub(crate) async fn sweep_regularly<H: Hands>(engine: &Engine<H>, stop: &Cancell
         if let Err(reason) = swept {
             tracing::warn!(reason, "cannot look for sandboxes that nobody owns");
         }
+        if engine.now() >= collect_at {
+            collect_at = engine.now() + COLLECT_EVERY;
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = collect(engine) => {}
+            }
+        }
         let next = engine.now() + engine.settings.sweep_every;
         tokio::select! {
             () = stop.cancelled() => return,
             () = engine.hands.clock().sleep_until(next) => {}
         }
+    }
+}
+
+async fn collect<H: Hands>(engine: &Engine<H>) {
+    match engine.store.collect_blobs(GRACE).await {
+        Ok(Collected { removed: 0, .. }) => {}
+        Ok(Collected { removed, freed_bytes, .. }) => {
+            tracing::info!(removed, freed_bytes, "removed evidence that no event speaks of");
+        }
+        Err(error) => tracing::warn!(%error, "cannot look for evidence that no event speaks of"),
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Script {
     pub puzzled: bool,
     /// The agent's plan has no files.
     pub empty_plan: bool,
+    /// Later changes change nothing.
+    pub same: bool,
     /// The change touches `secret/`.
     pub strays: bool,
 }
@@ -53,6 +55,7 @@ impl Script {
                 "unusable" => script.unusable = true,
                 "puzzled" => script.puzzled = true,
                 "empty-plan" => script.empty_plan = true,
+                "same" => script.same = true,
                 "strays" => script.strays = true,
                 _prose => {}
             }

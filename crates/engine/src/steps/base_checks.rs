@@ -49,6 +49,11 @@ impl BaseChecks {
         }
     }
 
+    /// Whether nothing better can be found: those of the very commit are known.
+    pub(super) const fn is_known(&self) -> bool {
+        self.of_base.is_some()
+    }
+
     pub(super) fn into_text(self) -> Option<String> {
         self.of_base.or(self.newest)
     }

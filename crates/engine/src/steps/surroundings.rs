@@ -15,6 +15,10 @@ use crate::{Hands, delivered::delivered_branch};
 const LOOKED_AT: u32 = 50;
 /// Tasks that are told of.
 const TOLD: usize = 10;
+/// Tasks whose whole history is read for nothing but their checks.
+const LOOKED_BACK: usize = 8;
+/// Where a task stands when it is over, as a view has it. Whether one is at work is asked of its history.
+const OVER: [&str; 3] = ["done", "failed", "cancelled"];
 
 pub(super) async fn look<H: Hands>(scene: &Scene<'_, H>) -> Result<Surroundings, StoreError> {
     let repository = scene.request.repositories.first().map(|used| used.name.clone());
@@ -23,13 +27,18 @@ pub(super) async fn look<H: Hands>(scene: &Scene<'_, H>) -> Result<Surroundings,
     let mut in_flight = Vec::new();
     let mut base_checks = BaseChecks::default();
     base_checks.learn(scene, &scene.history);
+    // Of tasks that are over only the checks are wanted, and only while nobody has seen those of this very commit.
+    let mut looked_back = 0;
     for view in scene.engine.store.tasks(&filter, page).await? {
-        if view.task == scene.lease.task {
+        let wants_work = in_flight.len() < TOLD && !OVER.contains(&view.stage.as_str());
+        let wants_checks = !base_checks.is_known() && looked_back < LOOKED_BACK;
+        if view.task == scene.lease.task || !(wants_work || wants_checks) {
             continue;
         }
+        looked_back += usize::from(!wants_work);
         let history = scene.engine.store.history(view.task).await?;
         base_checks.learn(scene, &history);
-        if in_flight.len() < TOLD {
+        if wants_work {
             in_flight.extend(at_work(scene, view.task, &history));
         }
     }

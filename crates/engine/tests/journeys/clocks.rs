@@ -2,14 +2,20 @@
 
 use std::time::Duration;
 
-use contracts::clock::Clock as _;
+use contracts::{
+    agent::Agents as _,
+    clock::Clock as _,
+    sandbox::{Owner, Sandboxes as _},
+};
 use domain::{
+    cost::Cost,
+    id::TaskId,
     task::{Stage as TaskStage, Task, Work},
     time::Timestamp,
 };
 use testkit::{
     clock::{AnyClock, ManualClock},
-    world::World,
+    world::{ScriptedAgents, ScriptedSandboxes, World},
 };
 
 use crate::stage::{Stage, is_over};
@@ -28,6 +34,13 @@ fn is_paused(task: &Task) -> bool {
     matches!(task.stage, TaskStage::Paused { .. })
 }
 
+/// What the meters outside say.
+async fn bill(stage: &Stage, task: TaskId) -> Cost {
+    let agents = ScriptedAgents::new(stage.ledger.clone(), AnyClock::System).bill(task).await;
+    let sandboxes = ScriptedSandboxes::new(stage.ledger.clone()).bill(&Owner::Task(task)).await;
+    agents.unwrap() + sandboxes.unwrap()
+}
+
 #[tokio::test]
 async fn an_approval_that_does_not_come_in_time_pauses_the_task_without_cost() {
     let (stage, clock) = stage_with_clock().await;
@@ -35,13 +48,22 @@ async fn an_approval_that_does_not_come_in_time_pauses_the_task_without_cost() {
     let running = stage.run();
     stage.wait_until(task, waits_for_approval).await;
     stage.wait_for_call("rest ").await;
+    stage.settle().await;
+    let (calls, bill) = (stage.ledger.calls().unwrap(), bill(&stage, task).await);
+    assert_ne!(bill, Cost::ZERO, "what it did before is on the bill");
     clock.advance(Duration::from_hours(23));
     stage.settle().await;
     assert!(waits_for_approval(&stage.task(task).await), "it still has an hour");
     clock.advance(Duration::from_hours(2));
-    stage.wait_until(task, is_paused).await;
+    let paused = stage.wait_until(task, is_paused).await;
     let view = stage.store().task(task).await.unwrap().unwrap();
     assert_eq!(view.failure.as_deref(), Some("approval_timeout"));
+    stage.settle().await;
+    assert_eq!(self::bill(&stage, task).await, bill, "a day of waiting costs nothing");
+    assert_eq!(paused.spent, bill, "and no more than that was charged");
+    let woken = |call: &&String| call.starts_with("open ") || call.starts_with("agent ");
+    let all = stage.ledger.calls().unwrap();
+    assert_eq!(all.iter().skip(calls.len()).find(woken), None, "nothing ran meanwhile");
     stage.approve_paused(task).await;
     stage.wait_until(task, |it| matches!(it.stage, TaskStage::PullRequestOpen { .. })).await;
     running.stop().await;

@@ -66,7 +66,7 @@ async fn a_pull_request_comes_with_a_receipt_that_anybody_can_check() {
     // Research, plan, three changes and two reviews were paid for: what `lamp usage` tells is what is attested and written.
     let cost = Money::from_micros(7 * PRICE);
     assert_eq!((attested.cost.money, open.spent.money), (cost, cost));
-    let shown = body.replace('\\', "");
+    let shown = body.replace("&#36;", "$");
     assert!(shown.contains(&format!("· {cost} · ")), "{body}");
     let note = stage.ledger.read("note", statement.commit.as_str()).unwrap();
     assert!(note.contains(&task.to_string()), "{note}");

@@ -36,7 +36,11 @@ fn failed(name: &str, commit: CommitId) -> Check {
 
 /// A task with an open pull request, whose engine is gone.
 async fn delivered(stage: &Stage) -> (TaskId, PullRequestNumber, CommitId) {
-    let task = stage.submit("fix it").await;
+    delivered_as(stage, "fix it").await
+}
+
+async fn delivered_as(stage: &Stage, script: &str) -> (TaskId, PullRequestNumber, CommitId) {
+    let task = stage.submit(script).await;
     let running = stage.run();
     stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingApproval { .. })).await;
     stage.approve(task).await;
@@ -89,12 +93,12 @@ async fn what_was_written_before_the_server_was_killed_is_heard_once_by_the_next
 #[tokio::test]
 async fn a_head_wakes_its_task_no_more_often_than_its_limit_says() {
     let stage = Stage::new().await;
-    let (task, number, head) = delivered(&stage).await;
+    let (task, number, head) = delivered_as(&stage, "same").await;
     let pulls = ScriptedPulls::new(stage.ledger.clone());
     // Of a commit that is not the newest, and what the platform itself said.
     let other = "b".repeat(40).parse().unwrap();
     pulls.check(&repository(), number, &failed("ci", other)).await.unwrap();
-    pulls.check(&repository(), number, &failed("lamp/test", head)).await.unwrap();
+    pulls.check(&repository(), number, &failed("lamp/test", head.clone())).await.unwrap();
     pulls.comment(&repository(), number, &comment("1", Author::Platform)).await.unwrap();
     stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
     assert_eq!(woken(&stage, task).await, []);
@@ -102,6 +106,26 @@ async fn a_head_wakes_its_task_no_more_often_than_its_limit_says() {
     stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
     stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
     assert_eq!(woken(&stage, task).await.len(), 1);
+
+    // Each follow-up comes back to the same commit, so they are counted together.
+    let running = stage.run();
+    for (name, count) in [("3", 2), ("4", 3)] {
+        let back = |it: &Task| open(it).is_some() && it.heard.len() + 1 == count;
+        stage.wait_until(task, back).await;
+        pulls.comment(&repository(), number, &comment(name, carol())).await.unwrap();
+        stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
+        assert_eq!(woken(&stage, task).await.len(), count);
+    }
+    let last = stage.wait_until(task, |it| open(it).is_some() && it.heard.len() == 3).await;
+    assert_eq!(open(&last).unwrap().1, head);
+    pulls.comment(&repository(), number, &comment("5", carol())).await.unwrap();
+    stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
+    let one_more = stage.engine.ask(task, ann(), Ask::Message { text: "and more".to_owned() });
+    let refused = one_more.await.unwrap_err().to_string();
+    running.stop().await;
+    assert!(refused.contains('3'), "the limit is named: {refused}");
+    assert_eq!(woken(&stage, task).await.len(), 3);
+    assert_eq!(open(&stage.task(task).await).unwrap().1, head);
 }
 
 #[tokio::test]
@@ -127,7 +151,7 @@ async fn what_is_merged_stays_merged_when_its_task_is_cancelled() {
     let stage = Stage::new().await;
     let (task, number, head) = delivered(&stage).await;
     let pulls = ScriptedPulls::new(stage.ledger.clone());
-    let merge = contracts::forge::Merge { head, by: carol() };
+    let merge = contracts::forge::Merge { head, base: "main".to_owned(), by: carol() };
     pulls.merge(&repository(), number, &merge).await.unwrap();
     stage.engine.ask(task, ann(), Ask::Cancel).await.unwrap();
     let running = stage.run();
@@ -145,7 +169,7 @@ async fn a_merge_in_the_middle_of_a_follow_up_ends_the_task_as_merged_though_nob
     let pulls = ScriptedPulls::new(stage.ledger.clone());
     pulls.comment(&repository(), number, &comment("1", carol())).await.unwrap();
     stage.engine.look_at_pull_request(task, &repository(), number).await.unwrap();
-    let merge = contracts::forge::Merge { head, by: carol() };
+    let merge = contracts::forge::Merge { head, base: "main".to_owned(), by: carol() };
     pulls.merge(&repository(), number, &merge).await.unwrap();
     let running = stage.run();
     let over = stage.wait_until(task, is_over).await;

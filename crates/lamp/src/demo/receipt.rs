@@ -1,28 +1,14 @@
 //! Checks the receipt as anybody can: with the public key, the repository and what was said, and nothing else of the server.
 
-use std::{
-    io::Write,
-    path::Path,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::io::Write;
 
 use anyhow::{Context as _, bail};
-use domain::{
-    code::{CommitId, RepositoryName},
-    money::Money,
-    plan::{Estimate, FileChange, Plan},
-};
-use evidence::{
-    keys::{PublicKey, TrustedKeys},
-    receipt::TreeId,
-    verify::{Finding, Known, Row, Subject, verify},
-};
-
-use wire::{agent::PlannedFile, task::plan as told};
+use domain::code::{CommitId, RepositoryName};
+use evidence::verify::{Finding, Known, Row, Subject, verify};
+use wire::task::plan as told;
 
 use super::{ground::Ground, sample, voice::shortened};
-use crate::terminal::Colors;
+use crate::{commands::task::held_against, terminal::Colors};
 
 /// What is known of the delivered change without the server's word.
 #[derive(Debug)]
@@ -41,16 +27,16 @@ pub(crate) fn check(
     colors: Colors,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let trusted = keys(&ground.data().join("keys/public"))?;
+    let trusted = held_against::keys(&ground.data().join("keys/public"))?;
     let repository: RepositoryName = sample::NAME.parse()?;
     let commit: CommitId = delivered.commit.parse()?;
-    let tree: TreeId = tree(&ground.sample(), &commit)?.parse()?;
-    let plan = plan(delivered.plan);
+    let tree = held_against::tree(&ground.sample(), &commit)?;
+    let plan = held_against::plan(delivered.plan);
     let known = Known {
         repository: Some(&repository),
         commit: Some(&commit),
         tree: Some(&tree),
-        plan: Some(&plan),
+        plan: plan.as_ref(),
         request: Some(sample::REQUEST),
         ..Known::default()
     };
@@ -69,48 +55,5 @@ pub(crate) fn check(
     match verified.checklist.rows().iter().find(open) {
         None => Ok(()),
         Some(row) => bail!("the receipt does not hold: {}", row.subject.name()),
-    }
-}
-
-/// The public keys that the server has made so far, as an operator would hand them out.
-fn keys(directory: &Path) -> anyhow::Result<TrustedKeys> {
-    let mut keys = Vec::new();
-    for entry in fs_err::read_dir(directory)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|it| it == "pem") {
-            keys.push(fs_err::read_to_string(path)?.parse::<PublicKey>()?);
-        }
-    }
-    Ok(keys.into_iter().collect())
-}
-
-/// The tree of a commit, as git says.
-fn tree(repository: &Path, commit: &CommitId) -> anyhow::Result<String> {
-    let word = format!("{commit}^{{tree}}");
-    let mut git = Command::new("git");
-    git.current_dir(repository).args(["rev-parse", "--verify", "--end-of-options", &word]);
-    let said = git.stdin(Stdio::null()).output().context("git does not start")?;
-    if !said.status.success() {
-        bail!("the commit `{commit}` is not in the repository");
-    }
-    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
-}
-
-/// The plan as it was shown, so that its hash can be made here.
-fn plan(told: &told::Plan) -> Plan {
-    let file = |file: &PlannedFile| FileChange { path: file.path.clone(), why: file.why.clone() };
-    let told::Estimate { seconds, cost } = &told.estimate;
-    Plan {
-        summary: told.summary.clone(),
-        files: told.files.iter().map(file).collect(),
-        tests: told.tests.clone(),
-        expected_behaviour: told.expected_behaviour.clone(),
-        commands: told.commands.clone(),
-        hosts: told.hosts.clone(),
-        risks: told.risks.clone(),
-        estimate: Estimate {
-            time: seconds.map(Duration::from_secs),
-            cost: cost.as_ref().map(|cost| Money::from_micros(cost.micros)),
-        },
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Whoever came by one of these doors watches the task itself, so that a notice is kept for the record and nobody is called. Channels that
 //! call people (Slack, Linear, GitHub, webhooks) plug in here.
+//!
+//! Notices stay for good, as the events do that they tell of: each has some hundred bytes, and they are the only record of what a person was
+//! told. They also keep a step that is repeated after a crash from telling anybody twice.
 
 use std::{
     io::{self, Write as _},

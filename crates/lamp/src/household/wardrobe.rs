@@ -2,6 +2,9 @@
 //!
 //! The server's files change while a task lives, and a receipt tells what held when its change was made. So this is written down before a
 //! sandbox is opened, and read when somebody asks.
+//!
+//! They stay for good, as the events do: a task that failed or was cancelled may be retried at any time, and then needs the model that was
+//! named for it and the commits that it was set up on. One has a few kilobytes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

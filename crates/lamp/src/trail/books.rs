@@ -3,6 +3,9 @@
 //! The log of all exchanges is put aside when it is full, and everybody writes to it: whoever sends enough would push out what others did,
 //! and what they did themselves. A book is one task's alone, and nothing is taken out of it. One that is full is not read as if it were
 //! whole: its task has no account, and says why.
+//!
+//! Books stay for good, also when their task is over: a receipt attests the hash of one, and whoever doubts it needs the book. A task that
+//! failed or was cancelled may also be retried, and then goes on with it.
 
 use std::{
     fs::OpenOptions,

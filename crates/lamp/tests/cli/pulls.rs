@@ -90,4 +90,13 @@ fn where_the_work_is_what_it_cost_and_whether_it_holds_is_told() {
     let verified = stage.json(&["verify", &task]);
     assert_eq!(verified["holds"], true);
     assert_eq!(verified["commit"], places["commit"]);
+
+    // From the second task on a plan has an estimate, and is still the one that was approved.
+    let second = stage.planned("make the sum right again");
+    assert!(stage.json(&["plan", &second])["plan"]["estimate"]["seconds"].as_u64() > Some(0));
+    stage.approve(&second);
+    stage.wait(&second, "pull request open");
+    let verified = stage.json(&["verify", &second]);
+    let row = verified["rows"].as_array().unwrap().iter().find(|row| row["subject"] == "plan");
+    assert_eq!(row.unwrap()["finding"], "holds", "{verified:#}");
 }

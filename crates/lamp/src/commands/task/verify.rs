@@ -7,18 +7,16 @@
 use std::{
     io::{Read as _, Write},
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use anyhow::{Context as _, anyhow, bail};
 use domain::{
     code::{CommitId, RepositoryName},
-    money::Money,
-    plan::{Estimate, FileChange, Plan},
+    plan::Plan,
 };
 use evidence::{
     envelope::ENVELOPE_LIMIT,
-    keys::{PublicKey, TrustedKeys},
+    keys::TrustedKeys,
     receipt::TreeId,
     verify::{Finding, Known, Subject, Verified, verify},
 };
@@ -29,7 +27,7 @@ use wire::{
 };
 
 use super::{
-    World, named, receipt_here,
+    World, held_against, named, receipt_here,
     repository::{git, here},
 };
 use crate::timeline::put::put_line;
@@ -43,9 +41,6 @@ use crate::{
     terminal::Colors,
     timeline::words,
 };
-
-/// Longer than any key.
-const KEY_LIMIT: u64 = 64 << 10;
 
 /// Check the signed receipt of a change: who asked, who approved what, what ran, and for which commit
 ///
@@ -118,11 +113,7 @@ impl Verify {
         }
         if let Some(commit) = &given.commit {
             // Where this directory has the commit, git says which files it is; where it has not, nobody does.
-            let tree = git(
-                Path::new("."),
-                &["rev-parse", "--verify", "--end-of-options", &format!("{commit}^{{tree}}")],
-            );
-            given.tree = tree.ok().map(|tree| tree.parse()).transpose()?;
+            given.tree = held_against::tree(Path::new("."), commit).ok();
         }
         let known = Known {
             repository: given.repository.as_ref(),
@@ -157,7 +148,7 @@ impl Verify {
                 .directory(world.environment, None, Account::own())?
                 .join("keys/public"),
         };
-        let keys = keys(&place).with_context(|| {
+        let keys = held_against::keys(&place).with_context(|| {
             Hint::new(
                 "there are no keys to check the receipt with",
                 "name those of the server that made it: `--keys DIR`; they are in `keys/public` of its data directory",
@@ -261,31 +252,9 @@ async fn of_task(client: &Client, task: &Task) -> anyhow::Result<Given> {
         repository: task.repositories.first().map(|it| it.name.parse()).transpose()?,
         commit: task.commit.as_ref().map(|it| it.parse()).transpose()?,
         tree: None,
-        plan: exact(&plan),
+        plan: held_against::plan(&plan),
         request: Some(task.text.clone()),
     })
-}
-
-/// The plan that can be read, where its text gives the hash that it goes by. An estimate is told in whole seconds, so it may not; then there
-/// is nothing to compare with.
-fn exact(shown: &wire::task::plan::Plan) -> Option<Plan> {
-    let file =
-        |it: &wire::agent::PlannedFile| FileChange { path: it.path.clone(), why: it.why.clone() };
-    let estimate = Estimate {
-        time: shown.estimate.seconds.map(Duration::from_secs),
-        cost: shown.estimate.cost.as_ref().map(|cost| Money::from_micros(cost.micros)),
-    };
-    let plan = Plan {
-        summary: shown.summary.clone(),
-        files: shown.files.iter().map(file).collect(),
-        tests: shown.tests.clone(),
-        expected_behaviour: shown.expected_behaviour.clone(),
-        commands: shown.commands.clone(),
-        hosts: shown.hosts.clone(),
-        risks: shown.risks.clone(),
-        estimate,
-    };
-    (plan.hash().to_string() == shown.hash).then_some(plan)
 }
 
 fn resolved(revision: &str) -> anyhow::Result<CommitId> {
@@ -295,27 +264,6 @@ fn resolved(revision: &str) -> anyhow::Result<CommitId> {
             format!("`{}` is no commit of this repository", words::line(revision, 100))
         })?;
     Ok(commit.parse()?)
-}
-
-/// All of a directory, or the one of a file.
-fn keys(place: &Path) -> anyhow::Result<TrustedKeys> {
-    if !place.is_dir() {
-        return Ok([key(place)?].into_iter().collect());
-    }
-    let mut keys = Vec::new();
-    for entry in fs_err::read_dir(place)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|it| it == "pem") {
-            keys.push(key(&path)?);
-        }
-    }
-    Ok(keys.into_iter().collect())
-}
-
-fn key(path: &Path) -> anyhow::Result<PublicKey> {
-    let mut text = String::new();
-    fs_err::File::open(path)?.take(KEY_LIMIT).read_to_string(&mut text)?;
-    text.parse().with_context(|| format!("`{}` is no public key", path.display()))
 }
 
 fn told(verified: &Verified) -> Told {
