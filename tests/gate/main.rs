@@ -11,6 +11,7 @@
 //! | `spending.rs` | the same for commands and money, with a worker that asks a model |
 //! | `change.rs` | what must not leave a sandbox: workflow files, links, secrets, names |
 //! | `judges.rs` | checks that are made to pass, and reviewers that are talked to |
+//! | `records.rs` | records of pull requests that are rewritten with plain git |
 //! | `proof.rs` | changed receipts, notes, texts and commits |
 //!
 //! What the agent does is Python in its request, played by `hostile.py`. Each table has its control: where the same thing is allowed, it works.
@@ -33,5 +34,6 @@ mod journey;
 mod judges;
 mod proof;
 mod race;
+mod records;
 mod spending;
 mod words;
