@@ -12,6 +12,7 @@
 
 mod amount;
 mod authorities;
+mod belongings;
 mod cli;
 mod commands;
 mod copy;

@@ -64,8 +64,12 @@ pub(crate) async fn write(database: &Database, blobs: &Path, to: &Path) -> Resul
     Ok(())
 }
 
-/// Brings a backup back into an empty place.
-pub fn restore(from: &Path, to: &Place) -> Result<(), BackupError> {
+/// Brings a backup back into an empty place. `beside` brings what else belongs there; nobody else uses the place meanwhile.
+pub fn restore(
+    from: &Path,
+    to: &Place,
+    beside: impl FnOnce() -> io::Result<()>,
+) -> Result<(), BackupError> {
     if !is_database(&from.join(Place::DATABASE)) {
         return Err(BackupError::NotABackup(from.to_owned()));
     }
@@ -78,6 +82,7 @@ pub fn restore(from: &Path, to: &Place) -> Result<(), BackupError> {
     }
     let _alone = to.lock()?;
     copy_blobs(&from.join(Place::BLOBS), &to.blobs())?;
+    beside()?;
     // The database comes last: with it the place is whole.
     copy(&from.join(Place::DATABASE), &to.database())?;
     fs::File::open(to.directory())?.sync_all()?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use store::Place;
 
 use crate::{
+    belongings,
     data_directory::{Account, DataFlag},
     environment::Environment,
     exit::Exit,
@@ -16,6 +17,9 @@ use crate::{
 };
 
 /// Bring a backup back into an empty data directory, and check it
+///
+/// With the server stopped. What is there already is not overwritten. Images are built again when they are needed. Sandboxes
+/// do not come back: a task that an agent was working on fails as `sandbox_lost`, and `lamp retry` begins again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Restore {
     /// The directory that `lamp backup` made
@@ -32,6 +36,8 @@ pub(crate) struct Restore {
 #[derive(Debug, Serialize)]
 struct Outcome {
     restored: String,
+    /// What was brought back beside the database and the blobs.
+    beside: Vec<&'static str>,
     audit_rows: i64,
     audit_head: String,
 }
@@ -43,7 +49,12 @@ impl Restore {
         out: &mut impl Write,
     ) -> anyhow::Result<Exit> {
         let place = Place::new(self.data.directory(environment, None, Account::own())?);
-        store::restore(&self.from, &place).with_context(|| {
+        let mut beside = Vec::new();
+        let bring = || {
+            beside = belongings::copy_back(&self.from, place.directory())?;
+            Ok(())
+        };
+        store::restore(&self.from, &place, bring).with_context(|| {
             let help = "name the directory that `lamp backup` made, and an empty `--data DIR`";
             Hint::new("cannot bring the backup back", help)
         })?;
@@ -55,14 +66,17 @@ impl Restore {
         })?;
         let restored = place.directory().display().to_string();
         match self.format.format() {
-            Format::People => writeln!(
-                out,
-                "Restored into `{restored}`. Its audit log is whole: {} rows.",
-                verified.rows
-            )?,
+            Format::People => {
+                writeln!(
+                    out,
+                    "Restored into `{restored}`. Its audit log is whole: {} rows.",
+                    verified.rows
+                )?;
+                write!(out, "{}", belongings::missing(&beside))?;
+            }
             Format::Json => {
                 let (audit_rows, audit_head) = (verified.rows, verified.head.to_string());
-                write_json(&Outcome { restored, audit_rows, audit_head }, out)?;
+                write_json(&Outcome { restored, beside, audit_rows, audit_head }, out)?;
             }
         }
         Ok(Exit::Done)

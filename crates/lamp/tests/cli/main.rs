@@ -1,6 +1,7 @@
 //! The built program, as a person or a script meets it.
 #![cfg(test)]
 
+mod bringing_back;
 mod completions;
 mod config;
 mod demo;
@@ -25,4 +26,5 @@ mod stopping;
 mod streams;
 mod tasks;
 mod usage;
+mod watching;
 mod world;

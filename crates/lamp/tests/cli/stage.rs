@@ -32,7 +32,7 @@ agent:
       review) answer '{"review": {"findings": []}}' ;;
       *) answer '{"notes": "it subtracts"}' ;;
     esac
-sandbox: { repositories: [{ name: any }] }
+sandbox: { repositories: [{ name: calc }] }
 "#;
 
 /// One that does in each phase what the request says: a line `#plan`, and below it a script. What it was told since is in `$TOLD`.
@@ -52,7 +52,7 @@ agent:
     esac
     part > ~/part
     . ~/part
-sandbox: { repositories: [{ name: any }] }
+sandbox: { repositories: [{ name: calc }] }
 "#;
 
 pub(crate) const CALC: &str = "def add(a, b):\n    return a - b\n";
@@ -213,6 +213,8 @@ pub(crate) struct Terminal {
     name: String,
     /// What came behind the words that were waited for last.
     unread: Vec<u8>,
+    /// A status that moves for ever is no news; it moves eight times in a second.
+    reads_left: u32,
 }
 
 impl Terminal {
@@ -221,7 +223,7 @@ impl Terminal {
         grantpt(&person).unwrap();
         unlockpt(&person).unwrap();
         let name = ptsname(&person, Vec::new()).unwrap().to_str().unwrap().to_owned();
-        Self { person: File::from(person), name, unread: Vec::new() }
+        Self { person: File::from(person), name, unread: Vec::new(), reads_left: 4_000 }
     }
 
     /// Starts `command` as a shell on this terminal would: it is the one that Ctrl-C ends.
@@ -269,6 +271,8 @@ impl Terminal {
         let mut ready = [PollFd::new(&self.person, PollFlags::IN)];
         let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
         let text = String::from_utf8_lossy(&self.unread);
+        assert_ne!(self.reads_left, 0, "nothing but a status for minutes: {text}");
+        self.reads_left -= 1;
         assert_eq!(poll(&mut ready, Some(&limit)), Ok(1), "no more in time: {text}");
         let mut chunk = [0; 4096];
         let read = self.person.read(&mut chunk).unwrap_or(0);

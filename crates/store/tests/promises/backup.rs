@@ -59,7 +59,7 @@ async fn a_backup_taken_while_tasks_run_is_one_whole_moment() {
     saved.unwrap();
     assert_eq!(check(&home.store).await, 60);
     let place = Place::new(home.place.directory().join("restored"));
-    store::restore(&to, &place).unwrap();
+    store::restore(&to, &place, || Ok(())).unwrap();
     let restored = open(&place).await;
     let count = check(&restored).await;
     assert!((10..=60).contains(&count), "{count} tasks");
@@ -80,7 +80,7 @@ async fn nothing_that_exists_is_overwritten() {
     let to = home.place.directory().join("backup");
     home.store.back_up(&to).await.unwrap();
     is_occupied(&home.store.back_up(&to).await, &to);
-    is_occupied(&store::restore(&to, &home.place), &home.place.database());
+    is_occupied(&store::restore(&to, &home.place, || Ok(())), &home.place.database());
     assert_eq!(check(&home.store).await, 1);
 }
 
@@ -95,7 +95,7 @@ async fn a_journal_that_was_left_behind_is_not_played_into_a_backup() {
         fs::create_dir_all(place.directory()).unwrap();
         let left = place.directory().join(format!("lamp.db{ending}"));
         fs::write(&left, "old").unwrap();
-        is_occupied(&store::restore(&to, &place), &left);
+        is_occupied(&store::restore(&to, &place, || Ok(())), &left);
         assert!(!place.database().exists());
     }
 }
@@ -106,7 +106,7 @@ async fn what_is_no_backup_is_refused() {
     let place = Place::new(directory.path().join("data"));
     let from = directory.path().join("from");
     let refused = |from: &Path| {
-        let outcome = store::restore(from, &place);
+        let outcome = store::restore(from, &place, || Ok(()));
         assert!(matches!(outcome, Err(BackupError::NotABackup(_))), "{outcome:?}");
         assert!(!place.directory().exists());
     };
@@ -124,7 +124,7 @@ async fn a_place_in_use_is_not_restored_to() {
     home.store.back_up(&to).await.unwrap();
     let place = Place::new(home.place.directory().join("other"));
     let _server = place.lock().unwrap();
-    let outcome = store::restore(&to, &place);
+    let outcome = store::restore(&to, &place, || Ok(()));
     assert!(matches!(outcome, Err(BackupError::Place(OpenError::InUse { .. }))), "{outcome:?}");
 }
 
@@ -139,7 +139,7 @@ async fn a_restore_that_was_interrupted_can_be_done_again() {
     let torn = place.blobs().join(&notes[..2]).join(&notes);
     fs::create_dir_all(torn.parent().unwrap()).unwrap();
     fs::write(&torn, "note").unwrap();
-    store::restore(&to, &place).unwrap();
+    store::restore(&to, &place, || Ok(())).unwrap();
     assert_eq!(check(&open(&place).await).await, 1);
 }
 
