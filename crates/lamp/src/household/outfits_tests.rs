@@ -1,16 +1,21 @@
 //! What a sandbox is to be, as files, request and approval say it. Nothing is made here.
 
 use domain::{
+    approval::{Approvers, FourEyes},
     code::BranchName,
     id::PersonId,
     money::Money,
-    people::Role,
+    people::{Person, Role},
     request::{ChannelKind, RepositoryUse, Source},
 };
 
 use sandbox::repositories::FetchLimits;
+use wire::task::new::{NewRepository, NewTask};
 
-use super::{super::agents::tests::said, *};
+use super::{
+    super::{agents::tests::said, order::order},
+    *,
+};
 
 const MODELS: &str = "models: [{ name: a, provider: anthropic, model: big }]\n";
 
@@ -210,4 +215,56 @@ async fn an_agent_that_may_push_does_so_to_its_own_branch_alone_and_only_behind_
         assert_eq!(may(&["web"], purpose, Some(&branch)), [], "{purpose:?}");
     }
     assert_eq!(may(&["local"], Purpose::Implement, Some(&branch)), [], "it is not reached anyway");
+}
+
+/// The files of `examples/`, as a server reads them.
+#[test]
+fn every_example_gives_a_task_its_order_and_an_outfit_for_each_phase() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let said = Said::read(&examples.join("lamp.yaml")).unwrap();
+    let unheard: Vec<String> =
+        crate::files::unheard(&said).iter().map(ToString::to_string).collect();
+    assert!(unheard.is_empty(), "{}", unheard.join("\n"));
+    let layers = Layers::of(&said).unwrap();
+    let ann = Person {
+        id: PersonId::from_u128(1),
+        role: Role::Admin,
+        teams: std::iter::empty().collect(),
+    };
+    let mut told = Vec::new();
+    for place in said.staff.places() {
+        let name = Path::new(place).file_stem().unwrap().to_str().unwrap();
+        let file = roster::member(&said, &name.parse().unwrap()).unwrap().file().unwrap().clone();
+        let first = file.sandbox.repositories.first().unwrap();
+        let repository = NewRepository {
+            name: first.name.to_string(),
+            url: "/srv/code".to_owned(),
+            revision: None,
+            access: None,
+        };
+        let wish = NewTask {
+            text: "mend it".to_owned(),
+            agent: Some(name.to_owned()),
+            repositories: vec![repository],
+            ..NewTask::default()
+        };
+        let ordered = order((&said, &layers), &ann, (ChannelKind::Cli, &wish));
+        let (_, limits) = ordered.unwrap_or_else(|problem| panic!("{place}: {}", problem.message));
+        // On a server with one person, this one can approve.
+        assert_eq!(limits.gate.four_eyes, FourEyes::NotRequired, "{place}");
+        assert_eq!(limits.gate.approvers, Approvers::AnyApprover, "{place}");
+        for purpose in [Purpose::Research, Purpose::Implement, Purpose::Verify, Purpose::Review] {
+            let allowed = sketched(&said, name, purpose, |sketch| {
+                sketch.refuse_unknown()?;
+                sketch.secrets()?;
+                sketch.setup_network()?;
+                sketch.compute().check()?;
+                Ok::<_, String>(sketch.network()?.allowed)
+            });
+            let allowed = allowed.unwrap_or_else(|why| panic!("{place}, {purpose:?}: {why}"));
+            let allowed: Vec<String> = allowed.into_iter().collect();
+            told.push(format!("{name}, {purpose:?}: {}", allowed.join(", ")));
+        }
+    }
+    insta::assert_snapshot!(told.join("\n"));
 }
