@@ -22,7 +22,7 @@ use crate::terminal::Colors;
 const BODY_LINES: usize = 50;
 
 pub(crate) fn plan(plan: &Plan, out: &mut impl Write) -> io::Result<()> {
-    let hash: String = plan.hash.chars().take(8).collect();
+    let hash: String = plan.hash.chars().take(12).collect();
     writeln!(out, "    The plan, {}:", shortened(&hash))?;
     row("what", [plan.summary.as_str()], out)?;
     let files = plan.files.iter().map(|file| format!("{}: {}", file.path, file.why));

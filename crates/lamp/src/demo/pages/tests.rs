@@ -41,7 +41,7 @@ fn a_plan_is_shown_whole() {
         estimate: Estimate { seconds: Some(61), cost: Some(Money::from_micros(0)) },
     };
     insta::assert_snapshot!(shown(|out| plan(&wanted, out)), @r"
-    The plan, 745169c4:
+    The plan, 745169c4753d:
       what      Count nights
       files     lamps.py: it is wrong
                 test_lamps.py: a ␛[2Jtest
