@@ -165,4 +165,38 @@ mod tests {
         all.insert("help");
         assert_eq!(once, all);
     }
+    /// The pages of a command and of all below it, in order.
+    fn pages(command: &mut clap::Command, pages: &mut Vec<String>) {
+        pages.push(command.render_long_help().to_string());
+        for below in command.get_subcommands_mut() {
+            // Clap's own `help` says the same everywhere.
+            if !below.is_hide_set() && below.get_name() != "help" {
+                self::pages(below, pages);
+            }
+        }
+    }
+
+    /// A page for each command of the tree, so that none can be forgotten; those below one are in one file with it.
+    #[test]
+    fn every_command_explains_itself() {
+        let mut command = command().term_width(100);
+        command.build();
+        let mut expected = BTreeSet::new();
+        for top in command.get_subcommands_mut() {
+            if top.is_hide_set() || top.get_name() == "help" {
+                continue;
+            }
+            let name = format!("help_{}", top.get_name());
+            let mut all = Vec::new();
+            pages(top, &mut all);
+            insta::assert_snapshot!(name.clone(), all.join("\n==========\n"));
+            expected.insert(format!("lamp__cli__tests__{name}.snap"));
+        }
+        // Of a command that is gone no page is left.
+        let kept = fs_err::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/snapshots")).unwrap();
+        let names = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let kept: BTreeSet<String> =
+            names.filter(|name| name.contains("__help_") && name.ends_with(".snap")).collect();
+        assert_eq!(kept, expected);
+    }
 }
