@@ -154,10 +154,6 @@ impl Wish<'_> {
     pub fn format(&self, fallback: Format) -> Format {
         self.endpoint.map_or(fallback, |endpoint| endpoint.format)
     }
-
-    pub fn model_or<'a>(&'a self, fallback: &'a str) -> &'a str {
-        if self.model.is_empty() { fallback } else { self.model }
-    }
 }
 
 /// How a program is started.

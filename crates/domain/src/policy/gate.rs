@@ -119,16 +119,6 @@ impl Gate {
             timeout: self.timeout.min(other.timeout),
         }
     }
-
-    /// Whether `person` may approve a plan that `requester` asked for.
-    pub fn permits(&self, person: &Candidate, requester: &str) -> bool {
-        let is_own = person.user == requester;
-        let own_is_fine = match self.four_eyes {
-            FourEyes::NotRequired => true,
-            FourEyes::Required => !is_own,
-        };
-        own_is_fine && self.approvers.permit(person)
-    }
 }
 
 fn stricter(one: FourEyes, other: FourEyes) -> FourEyes {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Bundle, HostName, HostPattern, PathPattern, RequestPath, egress::Outgoing};
+use super::{Bundle, HostPattern, PathPattern, RequestPath, egress::Outgoing};
 
 /// What a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -120,14 +120,6 @@ impl Rule {
             Self::Host { ports, .. } => Some(ports),
         };
         named.into_iter().flatten().copied()
-    }
-
-    /// Whether this rule names `host`, for the sake of an explanation.
-    pub fn names_host(&self, host: &HostName) -> bool {
-        match self {
-            Self::Bundle(_) => false,
-            Self::Host { host: pattern, .. } => pattern.matches(host),
-        }
     }
 }
 

@@ -99,11 +99,6 @@ impl Skeleton {
         self.0.insert(entry.path.clone(), entry);
     }
 
-    /// Adds one entry, unless something is at its path.
-    pub fn add_missing(&mut self, entry: SkeletonEntry) {
-        self.0.entry(entry.path.clone()).or_insert(entry);
-    }
-
     /// In the order in which they can be made: a directory before what is in it.
     pub fn entries(&self) -> impl Iterator<Item = &SkeletonEntry> {
         self.0.values()
