@@ -49,7 +49,8 @@ fn names_promise_what_they_say() {
 fn python_tests_are_found_without_any_manifest() {
     const UNIT: &str = "import unittest\nfrom calc import add\n";
     const BARE: &str = "from calc import add\n\ndef test_add():\n    assert add(1, 1) == 2\n";
-    let table: &[(&[(&str, &str)], Option<&str>)] = &[
+    type Row<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+    let table: &[Row<'_>] = &[
         (&[("calc.py", ""), ("test_calc.py", UNIT)], Some("python3 -m unittest discover")),
         (&[("tests/test_calc.py", UNIT)], Some("python3 -m unittest discover -s tests")),
         (&[("test/calc_test.py", UNIT)], Some("python3 -m unittest discover -s test")),

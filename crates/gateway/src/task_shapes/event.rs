@@ -3,6 +3,7 @@
 use domain::{
     approval::{Approvers, FourEyes, GateRules},
     code::Access,
+    digest::Digest,
     failure::Failure,
     id::PersonId,
     limits::Limits,
@@ -81,14 +82,7 @@ fn event(event: &Event, name: Name<'_>, documents: &Blobs) -> told::TaskEvent {
             record: record.to_string(),
             session: session.clone(),
         },
-        Event::ChecksPassed { evidence } => {
-            // A document that cannot be read keeps nobody from hearing that there was one.
-            let record = documents.get(*evidence).ok().and_then(|it| ChecksRecord::read(&it).ok());
-            Told::ChecksPassed {
-                evidence: evidence.to_string(),
-                conclusion: record.map(|record| conclusion(record.conclusion)),
-            }
-        }
+        Event::ChecksPassed { evidence } => checks_passed(*evidence, documents),
         Event::ChecksFailed { footprint, evidence, verdict } => Told::ChecksFailed {
             footprint: told::AttemptFootprint {
                 failing: footprint.failing().to_string(),
@@ -150,6 +144,15 @@ fn event(event: &Event, name: Name<'_>, documents: &Blobs) -> told::TaskEvent {
         Event::Done { because } => Told::Done { because: done(*because).to_owned() },
         Event::Failed { failure: why } => Told::Failed { failure: failure(why) },
         Event::Cancelled { by } => Told::Cancelled { by: name(*by) },
+    }
+}
+
+/// A document that cannot be read keeps nobody from hearing that there was one.
+fn checks_passed(evidence: Digest, documents: &Blobs) -> told::TaskEvent {
+    let record = documents.get(evidence).ok().and_then(|it| ChecksRecord::read(&it).ok());
+    told::TaskEvent::ChecksPassed {
+        evidence: evidence.to_string(),
+        conclusion: record.map(|record| conclusion(record.conclusion)),
     }
 }
 
