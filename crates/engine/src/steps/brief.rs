@@ -43,7 +43,9 @@ pub(super) fn brief(request: &Request, history: &History, blobs: &Blobs, mode: M
             // Whoever may push, or report a check, chose its name.
             Event::Woken { cause: WakeCause::FailedCheck { check } } => {
                 evidence.push(Found::CheckElsewhere);
-                brief.quotes.push(format!("a check on the pull request, by the name it has there: {check}"));
+                brief.quotes.push(format!(
+                    "a check on the pull request, by the name it has there: {check}"
+                ));
             }
             Event::Woken { cause: WakeCause::Remarks(remarks) } => {
                 for Remark { by, speaker, text, .. } in remarks {

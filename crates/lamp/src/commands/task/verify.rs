@@ -51,7 +51,7 @@ pub(crate) struct Verify {
     #[command(flatten)]
     server: ServerFlag,
 
-    /// A file with a receipt, a task, or the number of a pull request
+    /// A file with a receipt (`./FILE`, where its name has no dot), a task, or the number of a pull request
     #[arg(value_name = "FILE|TASK|PR")]
     what: String,
 
@@ -164,22 +164,9 @@ impl Verify {
     }
 
     async fn given(&self, world: World<'_>) -> anyhow::Result<Given> {
-        let path = Path::new(&self.what);
-        if path.is_file() {
-            let mut envelope = Vec::new();
-            let most = u64::try_from(ENVELOPE_LIMIT).unwrap_or(u64::MAX).saturating_add(2);
-            fs_err::File::open(path)?.take(most).read_to_end(&mut envelope)?;
-            // Editors and shells like to end a file with a line's end; the receipt has none.
-            if envelope.last() == Some(&b'\n') {
-                envelope.pop();
-            }
-            return Ok(Given { envelope, ..Given::default() });
-        }
+        // A plain word is never a file: whoever delivers one that is called as a number or as a task would choose what is verified.
         if self.what.contains(['/', '.']) {
-            bail!(Hint::new(
-                format!("there is no file `{}`", words::line(&self.what, 200)),
-                "name a file with a receipt, a task, or the number of a pull request"
-            ));
+            return from_file(Path::new(&self.what));
         }
         let number = self.what.parse::<u64>().ok().filter(|_| self.what.len() <= 9);
         if let (Some(number), Some(_)) = (number, &self.keys)
@@ -241,6 +228,23 @@ impl Verify {
             }
         }
     }
+}
+
+fn from_file(path: &Path) -> anyhow::Result<Given> {
+    if !path.is_file() {
+        bail!(Hint::new(
+            format!("there is no file `{}`", words::line(&path.display().to_string(), 200)),
+            "name a file with a receipt, a task, or the number of a pull request"
+        ));
+    }
+    let mut envelope = Vec::new();
+    let most = u64::try_from(ENVELOPE_LIMIT).unwrap_or(u64::MAX).saturating_add(2);
+    fs_err::File::open(path)?.take(most).read_to_end(&mut envelope)?;
+    // Editors and shells like to end a file with a line's end; the receipt has none.
+    if envelope.last() == Some(&b'\n') {
+        envelope.pop();
+    }
+    Ok(Given { envelope, ..Given::default() })
 }
 
 async fn of_task(client: &Client, task: &Task) -> anyhow::Result<Given> {
