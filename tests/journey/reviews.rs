@@ -41,7 +41,7 @@ pub(crate) async fn a_finding_of_the_reviewer_is_sent_back_and_mended(house: &Ho
     let told = "sum.py:1: nobody is told what it adds (fails with: help(add))";
     assert!(heard.contains(told), "file, line and failing input: {heard}");
     assert_eq!(play.count(is_found), 1, "{play}");
-    assert!(pull.body.contains("1 fixed, 0 open, 0 dismissed"), "{}", pull.body);
+    assert!(pull.body.contains("1 not found again, 0 open, 0 dismissed"), "{}", pull.body);
     assert!(review(&play).await.passed);
     let patch = house.client.task_diff(&play.id).await.unwrap();
     assert!(patch.text.contains("# adds"), "{}", patch.text);

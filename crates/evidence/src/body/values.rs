@@ -293,13 +293,8 @@ fn refused_hosts(receipt: &Receipt, room: Room) -> Items {
 fn follow_ups(receipt: &Receipt, room: Room) -> Items {
     let sentence = |it: &FollowUp| {
         let (kind, words) = (it.kind.name(), it.words.short());
-        match it.known {
-            true => format!("{kind}: {} (words {words})", it.by),
-            false => format!(
-                "{kind}: {} (words {words}; so they call themselves, which is unproven)",
-                it.by
-            ),
-        }
+        let unproven = if it.known { "" } else { "; so they call themselves, which is unproven" };
+        format!("{kind}: {} (words {words}{unproven})", it.by)
     };
     let texts: Vec<String> = receipt.follow_ups.iter().map(sentence).collect();
     items(texts.iter().map(String::as_str), room)

@@ -193,7 +193,8 @@ fn a_budget_pauses_the_task_and_a_larger_one_resumes_it() {
 
 #[test]
 fn neither_a_remark_nor_a_failed_check_wakes_a_task_that_has_spent_its_budget() {
-    let cost = Cost { money: crate::money::Money::from_dollars(1_000), ..Cost::ZERO };
+    use crate::money::Money;
+    let cost = Cost { money: Money::from_dollars(1_000), ..Cost::ZERO };
     let mut task = Task::replay([&requested(limits())]).unwrap();
     let spent = report(Report::Charged { phase: Phase::Deliver, cost });
     for command in to_the_pull_request().into_iter().chain([spent]) {

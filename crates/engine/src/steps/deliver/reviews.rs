@@ -95,7 +95,9 @@ mod tests {
         }
         let Review { outcome, rounds, fixed, open, dismissed } = reviews.told(&ids(dismissed));
         let outcome = outcome.name();
-        format!("{outcome} in {rounds}: {fixed} fixed, {open} open, {dismissed} dismissed")
+        format!(
+            "{outcome} in {rounds}: {fixed} not found again, {open} open, {dismissed} dismissed"
+        )
     }
 
     #[test]
@@ -110,13 +112,13 @@ mod tests {
             told(&[&["a"]], &["a", "of another plan"]),
         ];
         insta::assert_snapshot!(stories.join("\n"), @r"
-        not reviewed in 0: 0 fixed, 0 open, 0 dismissed
-        passed in 1: 0 fixed, 0 open, 0 dismissed
-        passed in 3: 2 fixed, 0 open, 0 dismissed
-        findings left in 2: 1 fixed, 1 open, 0 dismissed
-        passed in 2: 1 fixed, 0 open, 1 dismissed
-        findings left in 3: 1 fixed, 1 open, 1 dismissed
-        passed in 1: 0 fixed, 0 open, 1 dismissed
+        not reviewed in 0: 0 not found again, 0 open, 0 dismissed
+        passed in 1: 0 not found again, 0 open, 0 dismissed
+        passed in 3: 2 not found again, 0 open, 0 dismissed
+        findings left in 2: 1 not found again, 1 open, 0 dismissed
+        passed in 2: 1 not found again, 0 open, 1 dismissed
+        findings left in 3: 1 not found again, 1 open, 1 dismissed
+        passed in 1: 0 not found again, 0 open, 1 dismissed
         ");
     }
 }
