@@ -32,7 +32,7 @@ async fn an_agent_that_stops_fails_the_task_with_its_last_lines() {
     insta::assert_snapshot!(stage.news(task).lines().skip(2).collect::<Vec<_>>().join("\n"), @r"
     task.failed
     agent_error while researching: the agent stopped: the script says so.
-    Next: read the last lines; `lamp retry` tries again, `lamp agent check` tests the agent.
+    Next: read the last lines; `lamp retry` tries again; `lamp agent check` with a program of `lamp agent list` tests it alone.
     ");
 }
 
