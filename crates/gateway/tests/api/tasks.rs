@@ -39,8 +39,8 @@ async fn a_sentence_becomes_a_merged_pull_request() {
     assert_eq!(waiting.next.sentence, "the plan waits for a decision");
     let commands: Vec<&str> =
         waiting.next.commands.iter().map(|next| next.command.as_str()).collect();
-    assert_eq!(commands[1], format!("lamp approve {}", waiting.short));
     let hash = waiting.plan_waiting.clone().unwrap();
+    assert_eq!(commands[1], format!("lamp approve {} {hash}", waiting.short));
     let plan = client.task_plan(task).await.unwrap();
     assert!(plan.waiting && plan.decision.is_none() && plan.plan.hash == hash);
     let inbox = client.inbox(None, None).await.unwrap();
