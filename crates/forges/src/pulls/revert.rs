@@ -30,7 +30,7 @@ impl<H: House> Ledger<'_, H> {
     ) -> Result<PullRequest, PullError> {
         let (_, Entry { record, .. }) = self.record(number, &[]).await?;
         let record = match &revert.known {
-            Some(known) => self.really_merged(record, known).await?,
+            Some(known) => self.really_merged(record, known),
             None => record,
         };
         let bases = self.bases(std::iter::once(&record)).await?;
@@ -83,18 +83,18 @@ impl<H: House> Ledger<'_, H> {
 
     /// The record with what its task knows in place of what somebody may have written: into which branch it went, what of it, and whether.
     /// One that we ended ourselves says that rightly; of any other one the branch is asked.
-    async fn really_merged(&self, record: Record, known: &Known) -> Result<Record, PullError> {
+    fn really_merged(&self, record: Record, known: &Known) -> Record {
         if self.has_ended(&record) && record.base == known.base {
-            return Ok(record);
+            return record;
         }
         let record =
             Record { base: known.base.clone(), delivered: known.delivered.clone(), ..record };
         match &record.state {
-            PullState::Draft | PullState::Open | PullState::Closed { .. } => Ok(record),
+            PullState::Draft | PullState::Open | PullState::Closed { .. } => record,
             // Whether it is, and since when, is seen as if somebody had merged it with git alone.
             PullState::Merged { .. } => {
                 let state = PullState::Open;
-                Ok(Record { state, state_seal: None, merged_onto: None, ..record })
+                Record { state, state_seal: None, merged_onto: None, ..record }
             }
         }
     }

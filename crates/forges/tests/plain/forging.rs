@@ -188,11 +188,11 @@ async fn a_number_out_of_reach_and_records_of_nonsense_stop_no_delivery() {
 async fn a_record_that_says_merged_does_not_stop_a_delivery_when_the_base_has_nothing_of_it() {
     let stage = Stage::new();
     let (forge, first) = delivered(&stage).await;
-    let state = format!(
+    let merged = format!(
         "\"state\": {{\"merged\": {{\"commit\": \"{}\", \"onto\": \"{}\", \"by\": {{\"person\": \"ann\"}}}}}}",
         stage.base, stage.base
     );
-    replace(&stage, 1, "\"state\": \"draft\"", &state);
+    replace(&stage, 1, "\"state\": \"draft\"", &merged);
     assert_eq!(forge.is_in(&repository(), "trunk", &first).await, Ok(false));
     let second = commit(&stage, &forge, 3).await;
     let ours = vec![second.clone(), first];
@@ -239,11 +239,11 @@ async fn a_revert_undoes_what_the_task_did_and_not_what_the_record_says() {
 async fn what_is_not_in_its_base_is_not_taken_back_whatever_the_record_says() {
     let stage = Stage::new();
     let (forge, head) = delivered(&stage).await;
-    let state = format!(
+    let merged = format!(
         "\"state\": {{\"merged\": {{\"commit\": \"{}\", \"onto\": \"{}\", \"by\": {{\"person\": \"ann\"}}}}}}",
         stage.base, stage.base
     );
-    replace(&stage, 1, "\"state\": \"draft\"", &state);
+    replace(&stage, 1, "\"state\": \"draft\"", &merged);
     let known = Some(Known { base: "trunk".to_owned(), delivered: head });
     let wanted = Revert { known, ..revert(&stage) };
     let error = forge.revert(&repository(), ONE, &wanted).await.unwrap_err();

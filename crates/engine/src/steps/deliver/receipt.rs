@@ -87,12 +87,12 @@ pub(super) async fn gather<H: Hands>(
     let reviews = Reviews::since_approval(&scene.history, scene.engine.store.blobs());
     let mut dismissals = Dismissal::all(&scene.history, scene.engine.store.blobs());
     dismissals.retain(|it| reviews.have_found(it.finding));
-    let into = match delivered_base(&scene.history, scene.engine.store.blobs()) {
-        Some(known) => known,
-        None => {
-            let asked = scene.hands().forges().base(repository).await;
-            asked.map_err(|error| forge_trouble(scene, &error))?
-        }
+    let known = delivered_base(&scene.history, scene.engine.store.blobs());
+    let into = if let Some(known) = known {
+        known
+    } else {
+        let asked = scene.hands().forges().base(repository).await;
+        asked.map_err(|error| forge_trouble(scene, &error))?
     };
     let (flags, about_flags) = flags(&change, &checks).into_iter().unzip();
     let receipt = Receipt {
