@@ -9,7 +9,7 @@ const PROGRAM: &str = r#"
 import json, os, re, subprocess, sys
 task = json.loads(sys.stdin.readline())
 mode, answer, heard = os.environ["LAMP_MODE"], os.environ["LAMP_ANSWER"], os.path.expanduser("~/heard.json")
-since = json.dumps({key: task[key] for key in ("guidance", "feedback", "conditions")})
+since = json.dumps({key: task[key] for key in ("guidance", "quotes", "feedback", "conditions")})
 with open(heard, "w") as file:
     file.write(since)
 usual = {

@@ -460,7 +460,7 @@ impl<S: Sandboxes, R: Roster> Agents for Crew<S, R> {
         let mut teller = Teller::new(events);
         let mut bench =
             Bench::new(run, Some(entry), &mut words, &mut teller, self.templates.clone());
-        let worked = self.work(&mut bench, &post).await;
+        let worked = Box::pin(self.work(&mut bench, &post)).await;
         if let Ok(outcome) = &worked {
             self.note(&mut bench, |entry| entry.finish(outcome))?;
         }

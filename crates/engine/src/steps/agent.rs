@@ -63,7 +63,8 @@ pub(super) async fn run<H: Hands>(
     let (events, told) = mpsc::channel(64);
     let recorder = Recorder::new(scene.engine, scene.lease, told);
     let mut recording = Recording::new(recorder, scene.unfinished);
-    let running = scene.hands().agents().run(&run, listening, events);
+    // On the heap: an agent's run is the largest of all that a step waits for.
+    let running = Box::pin(scene.hands().agents().run(&run, listening, events));
     let outcome = tokio::select! {
         outcome = running => outcome,
         () = pass_on_words(scene, words) => Err(AgentError::Busy {

@@ -130,18 +130,22 @@ pub(crate) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Ended {
     }
 }
 
+/// Each step is a machine of its own size, and the largest would make every caller's as large: they are kept on the heap.
 async fn perform<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     match scene.lease.step {
-        Step::Open => refused::while_opening(scene, open::run(scene).await).await,
-        Step::Research => research::run(scene).await,
-        Step::Plan => plan::run(scene).await,
-        Step::Implement => implement::run(scene).await,
-        Step::Verify => verify::run(scene).await,
-        Step::Review => review::run(scene).await,
-        Step::Deliver => deliver::run(scene).await,
-        Step::Rest => rest::run(scene).await,
-        Step::Close => close::run(scene).await,
-        Step::Tell => tell::run(scene).await,
+        Step::Open => {
+            let opened = Box::pin(open::run(scene)).await;
+            Box::pin(refused::while_opening(scene, opened)).await
+        }
+        Step::Research => Box::pin(research::run(scene)).await,
+        Step::Plan => Box::pin(plan::run(scene)).await,
+        Step::Implement => Box::pin(implement::run(scene)).await,
+        Step::Verify => Box::pin(verify::run(scene)).await,
+        Step::Review => Box::pin(review::run(scene)).await,
+        Step::Deliver => Box::pin(deliver::run(scene)).await,
+        Step::Rest => Box::pin(rest::run(scene)).await,
+        Step::Close => Box::pin(close::run(scene)).await,
+        Step::Tell => Box::pin(tell::run(scene)).await,
         Step::TimeUp(up) => Ok(Done::Reports(vec![Report::TimeUp(up)])),
     }
 }

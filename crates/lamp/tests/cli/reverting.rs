@@ -72,7 +72,8 @@ fn a_comment_that_somebody_writes_with_git_alone_wakes_the_task() {
     let branch = record["branch"].as_str().unwrap();
     assert_eq!(git(&place, &["show", &format!("{branch}:HELLO")], ""), "hello");
     let log = stage.fine(&["log", &task]);
-    assert_eq!(log.matches("carol said: say hello").count(), 1, "{log}");
+    let told = "somebody who calls themselves carol (unproven) said: say hello";
+    assert_eq!(log.matches(told).count(), 1, "{log}");
 }
 
 #[test]

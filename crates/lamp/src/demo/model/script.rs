@@ -11,8 +11,9 @@ use crate::demo::sample::REQUEST;
 /// The one command that the work needs. The plan names it, so that the work stays within what was approved.
 const TEST: &str = "make test";
 
-/// What the reviewer tries, and what comes of it when the change is right.
-const TRIAL: &str = "python3 -B -c 'from lamps import burning_time as t; print(t(\"22:00\", \"06:00\"), t(\"17:00\", \"22:00\"), t(\"18:00\", \"00:00\"))'";
+/// What the reviewer looks at, what it tries, and what comes of it when the change is right. It begins beside the repository.
+const LOOK: &str = "cd lamps && git show HEAD";
+const TRIAL: &str = "cd lamps && python3 -B -c 'from lamps import burning_time as t; print(t(\"22:00\", \"06:00\"), t(\"17:00\", \"22:00\"), t(\"18:00\", \"00:00\"))'";
 const RIGHT: &str = "480 300 360";
 
 const WRONG_LINE: &str = "    return minutes(put_out) - minutes(lit)\n";
@@ -102,7 +103,7 @@ fn steps(phase: Phase) -> Vec<Step> {
             Step("", "shell", json!({ "command": TEST })),
         ],
         Phase::Review => vec![
-            Step("What was changed?", "shell", json!({ "command": "git show HEAD" })),
+            Step("What was changed?", "shell", json!({ "command": LOOK })),
             Step("I try it with numbers that I choose.", "shell", json!({ "command": TRIAL })),
         ],
     }
