@@ -118,7 +118,7 @@ async fn an_agent_is_told_what_was_said_on_the_pull_requests_that_its_request_na
     let quoted = stage.ledger.read("quoted", &format!("{second} Research")).unwrap();
     assert!(quoted.starts_with(&format!("pull request #{number} (")), "{quoted}");
     assert!(quoted.contains("fix the login"), "{quoted}");
-    assert!(!quoted.contains("77"), "{quoted}");
+    assert!(!quoted.contains("pull request #77"), "{quoted}");
     assert_eq!(stage.ledger.read("quoted", &format!("{first} Research")).unwrap(), "");
 }
 

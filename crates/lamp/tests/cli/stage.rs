@@ -32,7 +32,7 @@ agent:
       review) answer '{"review": {"findings": []}}' ;;
       *) answer '{"notes": "it subtracts"}' ;;
     esac
-sandbox: { repositories: [{ name: calc }] }
+sandbox: { repositories: [{ name: any }] }
 "#;
 
 /// One that does in each phase what the request says: a line `#plan`, and below it a script. What it was told since is in `$TOLD`.
@@ -52,7 +52,7 @@ agent:
     esac
     part > ~/part
     . ~/part
-sandbox: { repositories: [{ name: calc }] }
+sandbox: { repositories: [{ name: any }] }
 "#;
 
 pub(crate) const CALC: &str = "def add(a, b):\n    return a - b\n";
@@ -196,6 +196,8 @@ pub(crate) fn filters() -> insta::internals::SettingsBindDropGuard {
         (r"\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?( UTC|Z)?", "[moment]"),
         (r" +(\d+m )?\d+(\.\d+)? ?m?s\b", " [time]"),
         (r"\d+ requests, 0 refused", "[count] requests, 0 refused"),
+        // It grows with what the agent is told.
+        (r"this one may cost \$\d+\.\d+", "this one may cost [estimate]"),
         // How far it is when its page is printed is a matter of luck.
         (
             r"(?m)^It (waits for a place(: .*)?|is \w+; nothing is needed from you)\.\n(  lamp .*\n?)*",

@@ -108,9 +108,11 @@ pub(super) fn page(task: &Task, colors: Colors) -> String {
     }
     text.push('\n');
     // Why it stopped, and what helps, is told once.
-    match task.failure {
-        Some(_) => text.push_str(&next_commands(task)),
-        None => text.push_str(&next_steps(task)),
+    match &task.failure {
+        Some(failure) if task.next.sentence.contains(&failure.kind) => {
+            text.push_str(&next_commands(task));
+        }
+        Some(_) | None => text.push_str(&next_steps(task)),
     }
     text
 }
