@@ -42,6 +42,7 @@ fuzz_target!(|input: &[u8]| {
             risks: &risks,
             findings: &risks,
             dismissed: &risks,
+            flags: &risks,
             log: text(3),
             reasoning: text(3),
         },

@@ -1,10 +1,11 @@
 //! Records of pull requests that somebody rewrites with plain git (GA3, PL10): whoever may push can write any name there, and instructs nobody.
 
-use std::{process::Stdio, time::Duration};
+use std::process::Stdio;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::digest::Digest;
 use serde_json::{Value, json};
+use tests::internet::breathe;
 use wire::{error::Code, pull::MergePull, task::shown::Task};
 
 use crate::{
@@ -75,7 +76,7 @@ impl<'h> Delivered<'h> {
                     ["paused", "failed", "done"].iter().all(|it| task.state != *it),
                     "{task:?}"
                 );
-                tokio::time::sleep(Duration::from_millis(200)).await;
+                breathe();
             }
         });
         self.commit = task.commit.clone().unwrap();
@@ -124,8 +125,8 @@ fn who_writes_a_record_with_git_instructs_nobody_and_the_receipt_names_them() {
     task.follows_up();
     let (guidance, quotes) = task.told();
     assert_eq!(guidance, [] as [String; 0]);
-    let quoted = quotes.iter().find(|quote| quote.contains("please add a door"));
-    assert!(quoted.is_some_and(|quote| quote.contains("not known")), "{quotes:?}");
+    let asked = quotes.iter().find(|quote| quote.contains("please add a door"));
+    assert!(asked.is_some_and(|quote| quote.contains("not known")), "{quotes:?}");
     let follow_ups = task.follow_ups();
     assert_eq!(follow_ups.len(), 1, "{follow_ups:?}");
     let told = |at: usize, key: &str| task.follow_ups()[at][key].clone();

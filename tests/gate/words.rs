@@ -67,7 +67,7 @@ fn hidden() -> Vec<(&'static str, String, &'static str)> {
 }
 
 /// Writes other words wherever the plan stands that was approved, the agent's own files among them.
-const REWRITE: &str = r#"
+const REWRITE: &str = r"
 mend()
 old = 'Add, instead of ' + 'subtracting.'
 for place in [os.path.expanduser('~'), '/workspace', '/tmp']:
@@ -81,7 +81,7 @@ for place in [os.path.expanduser('~'), '/workspace', '/tmp']:
             except OSError:
                 pass
 sh('git checkout --quiet hostile.py')
-"#;
+";
 
 #[test]
 fn a_plan_that_is_edited_after_its_approval_stays_the_one_that_was_approved() {

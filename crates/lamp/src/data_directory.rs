@@ -49,11 +49,12 @@ impl DataFlag {
 pub(crate) fn keep_private(directory: &Path) -> anyhow::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mut permissions = fs_err::metadata(directory)?.permissions();
-    if permissions.mode() & 0o077 == 0 {
+    let private = permissions.mode() & !0o077;
+    if permissions.mode() == private {
         return Ok(());
     }
     tracing::warn!(directory = %directory.display(), "others could look into the data directory; now only its owner can");
-    permissions.set_mode(permissions.mode() & !0o077);
+    permissions.set_mode(private);
     Ok(fs_err::set_permissions(directory, permissions)?)
 }
 
@@ -122,12 +123,12 @@ mod tests {
     #[test]
     fn nobody_else_looks_into_a_directory_that_was_open_before() {
         use std::os::unix::fs::PermissionsExt as _;
-        let made = tempfile::tempdir().unwrap();
-        let mode = || fs_err::metadata(made.path()).unwrap().permissions().mode() & 0o777;
-        fs_err::set_permissions(made.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        keep_private(made.path()).unwrap();
+        let open = tempfile::tempdir().unwrap();
+        let mode = || fs_err::metadata(open.path()).unwrap().permissions().mode() & 0o777;
+        fs_err::set_permissions(open.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        keep_private(open.path()).unwrap();
         assert_eq!(mode(), 0o700);
-        keep_private(made.path()).unwrap();
+        keep_private(open.path()).unwrap();
         assert_eq!(mode(), 0o700);
     }
 

@@ -95,14 +95,7 @@ async fn evidence_that_no_event_speaks_of_goes_when_it_is_old_and_all_other_stay
     running.stop().await;
     assert!(blobs.get(old).is_err() && blobs.get(young).is_ok());
     let history = stage.store().history(task).await.unwrap();
-    let named = history.events.iter().filter_map(|it| match &it.event {
-        Event::Implemented { record, .. } => Some(*record),
-        Event::PullRequestOpened { receipt, .. } => Some(*receipt),
-        Event::ChecksPassed { evidence }
-        | Event::ChecksFailed { evidence, .. }
-        | Event::ReviewPassed { evidence } => Some(*evidence),
-        _of_no_evidence => None,
-    });
+    let named = history.events.iter().filter_map(|it| it.event.blob());
     let named: Vec<_> = named.collect();
     assert!(named.len() >= 6, "{named:?}");
     assert!(named.into_iter().all(|it| blobs.get(it).is_ok()), "what events speak of stays");

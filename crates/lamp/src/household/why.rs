@@ -101,8 +101,8 @@ async fn origin(
 /// The run that made the commit. What reviewers and later rounds said is about something else.
 fn maker(history: &History, commit: &CommitId) -> Option<u64> {
     let made = history.events.iter().find(|it| is_made(&it.event, commit))?;
-    let before = engine::change_runs(history).into_iter().filter(|run| run.seq < made.seq);
-    before.map(|run| run.seq).last()
+    let mut newest_first = engine::change_runs(history).into_iter().rev();
+    newest_first.find(|run| run.seq < made.seq).map(|run| run.seq)
 }
 
 fn is_made(event: &Event, commit: &CommitId) -> bool {

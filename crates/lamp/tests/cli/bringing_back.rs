@@ -95,8 +95,8 @@ fn a_server_that_is_brought_back_elsewhere_proves_explains_and_goes_on() {
     stage.fine(&["retry", &working]);
     stage.until("it works again", || {
         let go = ["shell", &working, "--", "sh", "-c", "test -p ~/go && echo > ~/go"];
-        let state = stage.json(&["get", &working])["state"].clone();
-        (state == "implementing" && stage.lamp(&go).code() == Some(0)).then_some(())
+        let stands = stage.json(&["get", &working])["state"].clone();
+        (stands == "implementing" && stage.lamp(&go).code() == Some(0)).then_some(())
     });
     stage.wait(&working, "pull request open");
 
