@@ -162,6 +162,7 @@ fn what_goes_onward_is_what_was_judged_without_what_was_ours() {
                 X-HTTP-Method-Override: DELETE\r\nx_http_method: PUT\r\nExpect: 100-continue\r\nX-Kept: a  b\r\n\
                 Transfer-Encoding: chunked\r\n\r\n";
     let read = read(head).unwrap();
+    assert!(read.overrides_method());
     assert_eq!(read.expectation, Expectation::Continue);
     assert_eq!(read.persistence, Persistence::Close);
     let RequestTarget::Absolute(_, path) = &read.target else { panic!() };

@@ -93,6 +93,15 @@ impl RequestHead {
         Ok(Self { verb, target, version, headers, host, body, expectation, upgrade, persistence })
     }
 
+    /// Whether a header wants the method to be taken for another.
+    pub fn overrides_method(&self) -> bool {
+        let mut copy = self.headers.clone();
+        for name in METHOD_OVERRIDES {
+            copy.remove_alike(name);
+        }
+        copy != self.headers
+    }
+
     /// The head as it goes to the host: in origin form, with this Host, and without what was between the program and us.
     ///
     /// A body that came in chunks goes on in chunks; a WebSocket handshake stays one only if `granted`.
