@@ -3,7 +3,7 @@
 //! Whoever wrote there has instructed nobody: it is quoted, as data. What cannot be found is left out, because `#7` may mean anything. Files
 //! that a request names are in the repository, and pages are read by the agent itself, where its policy lets it.
 
-use contracts::forge::{Pull, PullRequests as _, PullState};
+use contracts::forge::{Author, Pull, PullRequests as _, PullState};
 use domain::code::PullRequestNumber;
 
 use super::Scene;
@@ -57,13 +57,13 @@ fn quote(pull: &Pull) -> String {
     let mut text =
         format!("pull request {} ({state}, branch {branch}): {}\n", pull.number, pull.title);
     let reviews = pull.reviews.iter().map(|review| {
-        let (who, does) = (review.author.name(), review.opinion.verb());
+        let (who, does) = (who(&review.author), review.opinion.verb());
         (review.at, format!("{who} {does}: {}", review.text))
     });
     let comments = pull.comments.iter().map(|comment| {
         let place = comment.place.as_ref().map(|(path, line)| format!(" on {path}:{line}"));
         let place = place.unwrap_or_default();
-        (comment.at, format!("{}{place}: {}", comment.author.name(), comment.text))
+        (comment.at, format!("{}{place}: {}", who(&comment.author), comment.text))
     });
     let mut said: Vec<_> = reviews.chain(comments).collect();
     said.sort_by_key(|(at, _)| *at);
@@ -77,9 +77,24 @@ fn quote(pull: &Pull) -> String {
     text
 }
 
+/// Whoever may push can write any name, and the agent is not to take it for somebody's.
+fn who(author: &Author) -> String {
+    match author {
+        Author::Platform | Author::Person(_) => author.name().to_owned(),
+        Author::Unproven(name) => format!("somebody who is not known and calls themselves {name}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_nobody_has_proven_is_told_as_that() {
+        assert_eq!(who(&Author::Person("ann".to_owned())), "ann");
+        let told = who(&Author::Unproven("ann".to_owned()));
+        assert_eq!(told, "somebody who is not known and calls themselves ann");
+    }
 
     #[test]
     fn numbers_of_pull_requests_are_found_where_a_word_begins_with_them() {
