@@ -13,5 +13,5 @@ pub use git::{Git, Remote, Transport};
 pub use house::{Custom, House, HouseError, Identity, Mirror};
 pub use plain::PlainGit;
 pub use pulls::{LARGEST_NOTE, record};
-pub use reading::{blame::Blamed, listing};
+pub use reading::listing;
 pub use taking::{TakeError, heading};

@@ -3,7 +3,7 @@
 //! ```text
 //!  unix socket ── peer is us or root ──┐               ┌──▶ router ──▶ convert ──▶ contracts::sandbox
 //!                                      ├──▶ rate ──────┤
-//!  127.0.0.1 ── Host, Origin, token ───┘               └──▶ tasks_router ──▶ TaskDesk (engine), PullDesk, store
+//!  127.0.0.1 ── Host, Origin, token ───┘               └──▶ tasks_router ──▶ engine::Front, store
 //!                                                                └──▶ watch: live streams, pulled from the store
 //! ```
 //!
@@ -12,25 +12,24 @@
 //! there are no accounts yet.
 
 mod access;
+mod agent_offers;
 mod agent_shapes;
 mod convert;
-mod desk;
 mod door;
 mod driven;
+mod egress_shapes;
 mod extract;
-mod networks;
 mod objects;
 mod openapi;
 mod openapi_refined;
 mod openapi_words;
 mod problem;
-mod pull_desk;
 mod rates;
 mod routes;
+mod secret_shapes;
 mod serve;
-mod sources;
+mod sockets;
 mod spoken;
-mod task_desk;
 mod task_door;
 mod task_ids;
 mod task_problem;
@@ -39,19 +38,15 @@ mod values;
 mod watch;
 
 pub use access::Token;
-pub use desk::{AgentDesk, NoAgents, Unworked};
 pub use door::{Closing, Door};
-pub use networks::{NetworkResolver, NoNetworks};
+pub use egress_shapes::explained;
 pub use openapi::document;
-pub use pull_desk::PullDesk;
 pub use rates::Rate;
-pub use routes::{
-    router,
-    secrets::{SecretShelf, secrets_router},
-    tasks::tasks_router,
-};
+pub use routes::{router, secrets::secrets_router, tasks::tasks_router};
 pub use serve::{Patience, serve_loopback, serve_unix};
-pub use sources::{NoSources, SourceResolver};
-pub use task_desk::{NoTasks, TaskChange, TaskDesk};
+pub use sockets::{
+    AgentDesk, Cleaned, Exposing, Kept, Layer, Model, Networks, NotCleaned, Offer, Offered,
+    Package, SecretShelf, ShelfError, Source, Sources, Start, Values, WorkError,
+};
 pub use task_door::TaskDoor;
-pub use values::{Cleaned, NoValues, Values, without_values};
+pub use values::without_values;

@@ -1,8 +1,11 @@
 //! Why a task or a pull request did not do what was asked, as problems.
 
-use contracts::forge::PullError;
+use contracts::{
+    forge::{ForgeError, PullError},
+    order::{OrderError, Taken},
+};
 use domain::{approval::ApprovalRefusal, request::TriggerRefusal, task::Refusal};
-use engine::SubmitError;
+use engine::{SubmitError, WhyError};
 use store::StoreError;
 use wire::error::{Code, Problem};
 
@@ -21,6 +24,104 @@ impl From<SubmitError> for Trouble {
             SubmitError::NotStarted(refusal) => not_started(refusal),
             SubmitError::Store(error) => of_store(error),
         })
+    }
+}
+
+impl From<OrderError> for Trouble {
+    fn from(error: OrderError) -> Self {
+        let code = match &error {
+            OrderError::ClosedDoor { .. } => Code::Forbidden,
+            OrderError::TooManyAttempts { .. } | OrderError::BudgetTooLarge { .. } => Code::Limit,
+            OrderError::Agent { .. }
+            | OrderError::Revision { .. }
+            | OrderError::NotListed { .. }
+            | OrderError::OtherBranch { .. }
+            | OrderError::OnlyRead { .. }
+            | OrderError::Unplaced { .. }
+            | OrderError::Unreadable { .. }
+            | OrderError::NoBranch { .. } => Code::BadRequest,
+            OrderError::Forge(error) => of_forge(error),
+            OrderError::Broken { .. } => Code::Internal,
+        };
+        let problem = Problem::new(code, error.to_string());
+        Self(match help_with_order(&error) {
+            Some(help) => problem.with_help(help),
+            None => problem,
+        })
+    }
+}
+
+/// What can be done about a task that is not begun.
+fn help_with_order(error: &OrderError) -> Option<String> {
+    match error {
+        OrderError::ClosedDoor { door } => {
+            Some(format!("add `{}` to `triggers.allow` of policy.yaml", door.name()))
+        }
+        OrderError::TooManyAttempts { .. } => {
+            Some("ask for fewer, or raise `limits.attempts` in the server's files".to_owned())
+        }
+        OrderError::BudgetTooLarge { .. } => Some(
+            "ask for less, or raise `limits.budget` where it is set: policy.yaml, lamp.yaml or the agent's file"
+                .to_owned(),
+        ),
+        OrderError::Revision { .. } => Some(
+            "leave the revision out; for another branch, say in the request what it should look at"
+                .to_owned(),
+        ),
+        OrderError::NotListed { repository, .. } => Some(format!(
+            "take another agent with `--agent`, such as `builtin`, or add `{repository}` to `sandbox.repositories` of the file"
+        )),
+        OrderError::OtherBranch { .. } => Some(
+            "take `branch` out of the file; in the request, say what it should look at".to_owned(),
+        ),
+        OrderError::OnlyRead { .. } => {
+            Some("name the repository that is to be changed first".to_owned())
+        }
+        OrderError::Unplaced { repository } => Some(format!(
+            "name it once with `--repo {repository}=ADDRESS`, or take it out of the agent's file"
+        )),
+        OrderError::Unreadable { taken: Some(Taken { free, url }), .. } => {
+            Some(format!("give it a name of its own: `--repo {free}={url}`"))
+        }
+        OrderError::Unreadable { taken: None, .. } => Some(
+            "look at the repository's address, and whether this server may read it".to_owned(),
+        ),
+        OrderError::NoBranch { .. } => {
+            Some("go to a branch there first: `git checkout BRANCH`".to_owned())
+        }
+        OrderError::Agent { .. } | OrderError::Forge(_) | OrderError::Broken { .. } => None,
+    }
+}
+
+impl From<ForgeError> for Trouble {
+    fn from(error: ForgeError) -> Self {
+        Self(Problem::new(of_forge(&error), error.to_string()))
+    }
+}
+
+/// What a repository that cannot be read means for whoever wants to look at it.
+const fn of_forge(error: &ForgeError) -> Code {
+    match error {
+        ForgeError::NoRepository(_) => Code::NotFound,
+        ForgeError::Busy { .. } => Code::Busy,
+        ForgeError::Refused { .. } => Code::BadRequest,
+        ForgeError::NothingChanged | ForgeError::Rejected { .. } | ForgeError::TakenOver { .. } => {
+            Code::Internal
+        }
+    }
+}
+
+impl From<WhyError> for Trouble {
+    fn from(error: WhyError) -> Self {
+        match error {
+            WhyError::NoLine { reason } => Self(
+                Problem::new(Code::BadRequest, reason)
+                    .with_help("name a line of a file as it is on the default branch"),
+            ),
+            WhyError::Forge(error) => error.into(),
+            WhyError::Note(error) => Self(Problem::new(Code::Busy, error.to_string())),
+            WhyError::Store(error) => Self(Problem::new(Code::Internal, error.to_string())),
+        }
     }
 }
 

@@ -17,9 +17,9 @@ mod seal;
 use contracts::{
     Key,
     forge::{
-        Author, Change, Check, Comment, Comparison, Delivery, Diff, Files, ForgeError, Forges,
-        Merge, Opinion, Pull, PullError, PullRequest, PullRequests, PullState, Revert, Review,
-        Taking,
+        Author, Blamed, Change, Check, Comment, Comparison, Delivery, Diff, Files, ForgeError,
+        Forges, Merge, Opinion, Pull, PullError, PullRequest, PullRequests, PullState, Revert,
+        Review, Taking,
     },
 };
 use domain::code::{CommitId, PullRequestNumber, RepositoryName};
@@ -72,6 +72,23 @@ impl<H: House> Forges for PlainGit<H> {
         head: &CommitId,
     ) -> Result<Comparison, ForgeError> {
         reading::compare(&self.house, repository, base, head).await
+    }
+
+    async fn blame(
+        &self,
+        repository: &RepositoryName,
+        path: &str,
+        line: u32,
+    ) -> Result<Blamed, ForgeError> {
+        self.blamed(repository, path, line).await
+    }
+
+    async fn note_on(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+    ) -> Result<Option<Vec<u8>>, ForgeError> {
+        Ok(Ledger::open(&self.house, repository)?.kept(Shelf::Notes, commit).await?)
     }
 
     async fn note(
@@ -242,15 +259,6 @@ impl<H: House> PullRequests for PlainGit<H> {
 }
 
 impl<H: House> PlainGit<H> {
-    /// The note on a commit, if there is one.
-    pub async fn note_on(
-        &self,
-        repository: &RepositoryName,
-        commit: &CommitId,
-    ) -> Result<Option<Vec<u8>>, PullError> {
-        Ledger::open(&self.house, repository)?.kept(Shelf::Notes, commit).await
-    }
-
     /// The signed receipt of a commit, if there is one. Anybody who may push can have written it.
     pub async fn receipt_of(
         &self,

@@ -2,16 +2,14 @@
 
 use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
-use gateway::{Closing, Door, NoNetworks, NoSources, NoTasks, Patience, TaskDoor, Token};
+use gateway::{Closing, Door, Patience, Token};
 use tempfile::TempDir;
-use testkit::{
-    ids::SystemIds,
-    ledger::Ledger,
-    world::{ScriptedPulls, ScriptedSandboxes},
-};
+use testkit::{ids::SystemIds, ledger::Ledger, world::ScriptedSandboxes};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::client::{Client, Endpoint};
+
+use crate::without::Without;
 
 /// Short, so that a test sees it pass.
 const PATIENCE: Patience = Patience {
@@ -33,20 +31,12 @@ impl Stage {
         let directory = tempfile::tempdir().unwrap();
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
-        let tasks = TaskDoor {
-            tasks: Arc::new(NoTasks),
-            pulls: Arc::new(ScriptedPulls::new(ledger.clone())),
-            ids: Arc::new(SystemIds),
-            person: testkit::ann(),
-            owner: "ann".to_owned(),
-            closing: Closing { stop: stop.clone(), talks: servers.clone() },
-        };
         let door = Door {
             sandboxes: Arc::new(ScriptedSandboxes::new(ledger)),
-            sources: Arc::new(NoSources),
-            networks: Arc::new(NoNetworks),
+            sources: Arc::new(Without),
+            networks: Arc::new(Without),
             values: Arc::new(crate::values::OneValue),
-            agents: Arc::new(gateway::NoAgents),
+            agents: Arc::new(Without),
             ids: Arc::new(SystemIds),
             owner: "ann".to_owned(),
             version: "1.2.3".to_owned(),
@@ -54,7 +44,6 @@ impl Stage {
         };
         let shelf = Arc::new(crate::secrets::ScriptedShelf::default());
         let router = gateway::router(door).merge(gateway::secrets_router(shelf));
-        let router = router.merge(gateway::tasks_router(tasks));
         let router = gateway::without_values(router, Arc::new(crate::values::OneValue));
         let unix = UnixListener::bind(directory.path().join("lamp.sock")).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -3,8 +3,8 @@
 use contracts::{
     Key,
     forge::{
-        Change, Comparison, Delivery, Diff, FileChange, FileVersion, Files, ForgeError, Forges,
-        LARGEST_RECEIPT, PullRequest, Taking,
+        Blamed, Change, Comparison, Delivery, Diff, FileChange, FileVersion, Files, ForgeError,
+        Forges, LARGEST_RECEIPT, PullRequest, Taking,
     },
     sandbox::Cut,
 };
@@ -116,6 +116,25 @@ impl Forges for ScriptedForges {
             files: vec![FileChange { old: Some(version(base)), new: Some(version(head)) }],
             patch: Diff { text: patch.into_bytes(), cut: Cut::Whole },
         })
+    }
+
+    /// Every line of a repository is from one commit, with the note that was put there.
+    async fn blame(
+        &self,
+        repository: &RepositoryName,
+        path: &str,
+        line: u32,
+    ) -> Result<Blamed, ForgeError> {
+        let (text, subject) = (format!("line {line} of {path}"), "the script says so".to_owned());
+        Ok(Blamed { commit: commit(repository.as_str())?, text, subject })
+    }
+
+    async fn note_on(
+        &self,
+        _repository: &RepositoryName,
+        commit: &CommitId,
+    ) -> Result<Option<Vec<u8>>, ForgeError> {
+        Ok(self.ledger.read("note", commit.as_str()).map(String::into_bytes))
     }
 
     async fn note(

@@ -3,105 +3,140 @@
 //! A note is in the repository, where anybody who may push can write one. So it only says where to look: a line is a task's when the
 //! task's own events say that it made the commit.
 
-use std::sync::Arc;
-
-use contracts::forge::{ForgeError, PullError};
+use contracts::forge::{Blamed, ForgeError, Forges as _};
 use domain::{
-    code::{CommitId, RepositoryName},
+    code::{CommitId, PullRequestNumber, RepositoryName},
     id::{PersonId, TaskId},
-    plan::Plan,
+    plan::{Plan, PlanHash},
     request::Request,
     task::Event,
+    time::Timestamp,
     transcript::AgentEvent,
 };
 use evidence::commit::{Note, title};
-use forges::Blamed;
-use store::{History, Said, Store};
-use wire::{
-    error::{Code, Problem},
-    task::shown::Person,
-    time::Time,
-    why::{Why, WhyApproval, WhyOrigin, WhyPlan, WhyQuery},
-};
+use store::{History, Said, Store, StoreError};
 
-use super::{house::PlainForge, tasks::unread};
-use crate::outward::OWNER;
+use crate::{Engine, Hands, stretches::change_runs};
 
 /// How much of what was said last is looked at, and how many messages are told.
 const LOOKED_AT: i64 = 200;
 const TOLD: usize = 5;
 
-pub(super) async fn why(
-    forge: &PlainForge,
-    (store, owner): (&Arc<Store>, PersonId),
-    query: &WhyQuery,
-) -> Result<Why, Problem> {
-    let repository: RepositoryName = query
-        .repository
-        .parse()
-        .map_err(|error: domain::code::CodeNameError| bad(error.to_string()))?;
-    let WhyQuery { path, line, .. } = query;
-    if *line == 0 {
-        return Err(bad("lines are counted from 1".to_owned()));
-    }
-    let blamed = forge.blame(&repository, path, *line).await;
-    let Blamed { commit, text, subject } = blamed.map_err(|error| no_line(&error))?;
-    let noted = noted(forge, &repository, &commit).await?;
-    let origin = match noted {
-        Some(task) => origin((store, owner), task, &commit, path).await?,
-        None => None,
-    };
-    Ok(Why {
-        repository: repository.to_string(),
-        path: path.clone(),
-        line: *line,
-        commit: commit.to_string(),
-        text: Some(text),
-        subject: Some(subject),
-        origin,
-    })
+/// A line of a file, on the default branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    pub repository: RepositoryName,
+    pub path: String,
+    /// Counted from 1.
+    pub number: u32,
 }
 
-/// A line that there is not is the asker's mistake, in words of its own: nothing was to leave a sandbox here.
-fn no_line(error: &ForgeError) -> Problem {
-    if let ForgeError::Refused { reason } = error {
-        return bad(reason.clone())
-            .with_help("name a line of a file as it is on the default branch");
+/// Where it is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
+    pub commit: CommitId,
+    /// The line itself, fit to be shown.
+    pub text: String,
+    /// The first line of the commit's message, fit to be shown.
+    pub subject: String,
+    /// None for a line that no task wrote.
+    pub origin: Option<Origin>,
+}
+
+/// The task that a line is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    pub task: TaskId,
+    pub title: String,
+    pub requester: PersonId,
+    pub pull_request: Option<PullRequestNumber>,
+    pub plan: Option<PlanOfLine>,
+    pub approved: Option<Approved>,
+    /// What the agent said while it worked, the newest last. Data, never a proof.
+    pub reasoning: Vec<String>,
+}
+
+/// The plan that was approved before the line was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanOfLine {
+    pub hash: PlanHash,
+    pub summary: String,
+    /// Why this file was to be changed.
+    pub of_file: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Approved {
+    pub by: PersonId,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum WhyError {
+    /// A line that there is not is the asker's mistake.
+    #[error("{reason}")]
+    NoLine { reason: String },
+    #[error(transparent)]
+    Forge(ForgeError),
+    #[error(transparent)]
+    Note(ForgeError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub(super) async fn why<H: Hands>(engine: &Engine<H>, line: &Line) -> Result<Why, WhyError> {
+    let Line { repository, path, number } = line;
+    let blamed = engine.hands.forges().blame(repository, path, *number).await;
+    let Blamed { commit, text, subject } = blamed.map_err(no_line)?;
+    let origin = match noted(engine, repository, &commit).await? {
+        Some(task) => origin(&engine.store, task, &commit, path).await?,
+        None => None,
+    };
+    Ok(Why { commit, text, subject, origin })
+}
+
+/// In words of its own: nothing was to leave a sandbox here.
+fn no_line(error: ForgeError) -> WhyError {
+    match error {
+        ForgeError::Refused { reason } => WhyError::NoLine { reason },
+        ForgeError::NoRepository(_)
+        | ForgeError::Busy { .. }
+        | ForgeError::NothingChanged
+        | ForgeError::Rejected { .. }
+        | ForgeError::TakenOver { .. } => WhyError::Forge(error),
     }
-    unread(error)
 }
 
 /// The task that a commit's note names. One that is not ours says nothing.
-async fn noted(
-    forge: &PlainForge,
+async fn noted<H: Hands>(
+    engine: &Engine<H>,
     repository: &RepositoryName,
     commit: &CommitId,
-) -> Result<Option<TaskId>, Problem> {
-    let note = forge.note_on(repository, commit).await;
-    let note = note.map_err(|error: PullError| Problem::new(Code::Busy, error.to_string()))?;
+) -> Result<Option<TaskId>, WhyError> {
+    let note = engine.hands.forges().note_on(repository, commit).await;
+    let note = note.map_err(WhyError::Note)?;
     Ok(note.and_then(|bytes| Note::read(&bytes).ok()).map(|note| note.task))
 }
 
 async fn origin(
-    (store, owner): (&Arc<Store>, PersonId),
+    store: &Store,
     task: TaskId,
     commit: &CommitId,
     path: &str,
-) -> Result<Option<WhyOrigin>, Problem> {
-    let internal = |error: store::StoreError| Problem::new(Code::Internal, error.to_string());
-    let history = store.history(task).await.map_err(internal)?;
-    let Some(told) = of_history((task, owner), &history, commit, path) else { return Ok(None) };
+) -> Result<Option<Origin>, StoreError> {
+    let history = store.history(task).await?;
+    let Some(told) = of_history(task, &history, commit, path) else { return Ok(None) };
     let said = match maker(&history, commit) {
-        Some(run) => store.run_end((task, run), LOOKED_AT).await.map_err(internal)?,
+        Some(run) => store.run_end((task, run), LOOKED_AT).await?,
         None => Vec::new(),
     };
-    Ok(Some(WhyOrigin { reasoning: reasoning(&said), ..told }))
+    Ok(Some(Origin { reasoning: reasoning(&said), ..told }))
 }
 
 /// The run that made the commit. What reviewers and later rounds said is about something else.
 fn maker(history: &History, commit: &CommitId) -> Option<u64> {
     let made = history.events.iter().find(|it| is_made(&it.event, commit))?;
-    let mut newest_first = engine::change_runs(history).into_iter().rev();
+    let mut newest_first = change_runs(history).into_iter().rev();
     newest_first.find(|run| run.seq < made.seq).map(|run| run.seq)
 }
 
@@ -110,21 +145,16 @@ fn is_made(event: &Event, commit: &CommitId) -> bool {
 }
 
 /// What the events say, if the commit is one of the task's own.
-fn of_history(
-    (task, owner): (TaskId, PersonId),
-    history: &History,
-    commit: &CommitId,
-    path: &str,
-) -> Option<WhyOrigin> {
+fn of_history(task: TaskId, history: &History, commit: &CommitId, path: &str) -> Option<Origin> {
     let events = &history.events;
     let made = events.iter().position(|it| is_made(&it.event, commit))?;
     // What was approved before it was made, and the newest of that.
     let before = || events.iter().take(made).rev();
     let approved = before().find_map(|it| {
         let Event::Approved { plan, by, .. } = &it.event else { return None };
-        Some((*plan, *by, it.at))
+        Some((*plan, Approved { by: *by, at: it.at }))
     });
-    let plan = approved.and_then(|(hash, ..)| {
+    let plan = approved.and_then(|(hash, _)| {
         before().find_map(|it| {
             let Event::PlanSubmitted { plan, .. } = &it.event else { return None };
             (plan.hash() == hash).then_some(plan)
@@ -134,33 +164,24 @@ fn of_history(
         let Event::Requested { request, .. } = &it.event else { return None };
         Some(request)
     })?;
-    Some(WhyOrigin {
-        task: task.to_string(),
+    Some(Origin {
+        task,
         title: title(&request.text),
-        requester: person(request.author, owner),
-        pull_request: history.task().and_then(|task| task.pull_request).map(|number| number.0),
+        requester: request.author,
+        pull_request: history.task().and_then(|task| task.pull_request),
         plan: plan.map(|plan| told(plan, path)),
-        approval: approved.map(|(_, by, at)| WhyApproval {
-            by: person(by, owner),
-            at: Time::from_millis(at.as_millis()),
-        }),
+        approved: approved.map(|(_, approved)| approved),
         reasoning: Vec::new(),
     })
 }
 
-fn told(plan: &Plan, path: &str) -> WhyPlan {
+fn told(plan: &Plan, path: &str) -> PlanOfLine {
     let of_file = plan.files.iter().find(|file| file.path == path);
-    WhyPlan {
-        hash: plan.hash().to_string(),
+    PlanOfLine {
+        hash: plan.hash(),
         summary: plan.summary.clone(),
         of_file: of_file.map(|file| file.why.clone()),
     }
-}
-
-/// Whoever is no owner of this server is known by their id alone.
-fn person(id: PersonId, owner: PersonId) -> Person {
-    let name = (id == owner).then(|| OWNER.to_owned());
-    Person { id: id.to_string(), name }
 }
 
 /// The last messages, whole: parts of one have one number.
@@ -178,16 +199,11 @@ fn reasoning(said: &[Said]) -> Vec<String> {
     messages.into_iter().skip(first).map(|(_, text)| text).collect()
 }
 
-fn bad(what: String) -> Problem {
-    Problem::new(Code::BadRequest, what)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{path::Path, sync::Arc};
 
-    use domain::{digest::Digest, limits::Limits, time::Timestamp};
-    use engine::Engine;
+    use domain::{digest::Digest, limits::Limits};
     use store::{Place, Recorded};
     use testkit::{clock::AnyClock, ledger::Ledger, people, world::World};
     use tokio_util::sync::CancellationToken;
@@ -211,17 +227,16 @@ mod tests {
 
     #[test]
     fn a_line_is_a_tasks_only_when_the_tasks_own_events_say_so() {
-        let (task, owner) = (TaskId::from_u128(1), testkit::ann().id);
+        let task = TaskId::from_u128(1);
         let [made, other] = ["a", "c"].map(|it| it.repeat(40).parse::<CommitId>().unwrap());
         let request = testkit::request("web", "fix the sum\nplease").unwrap();
         let events =
             vec![Event::Requested { request, limits: Limits::default() }, implemented(&made)];
-        let told = of_history((task, owner), &history(events), &made, "calc.py").unwrap();
-        assert_eq!((&*told.title, told.plan, told.approval), ("fix the sum", None, None));
-        let forged =
-            of_history((task, owner), &history(vec![implemented(&made)]), &other, "calc.py");
+        let told = of_history(task, &history(events), &made, "calc.py").unwrap();
+        assert_eq!((&*told.title, told.plan, told.approved), ("fix the sum", None, None));
+        let forged = of_history(task, &history(vec![implemented(&made)]), &other, "calc.py");
         assert_eq!(forged, None, "a note that anybody wrote is not enough");
-        assert_eq!(of_history((task, owner), &history(Vec::new()), &made, "calc.py"), None);
+        assert_eq!(of_history(task, &history(Vec::new()), &made, "calc.py"), None);
     }
 
     /// A task with two rounds of work, each reviewed, as the engine plays it.
@@ -258,18 +273,13 @@ mod tests {
         });
         let approved = events().find(|it| matches!(it.event, Event::Approved { .. })).unwrap();
         let Event::Approved { plan, by, .. } = approved.event else { unreachable!() };
-        let owner = testkit::ann().id;
-        let told = origin((&store, owner), task, &made.unwrap(), "src/login.rs").await;
+        let told = origin(&store, task, &made.unwrap(), "src/login.rs").await;
         let told = told.unwrap().unwrap();
         assert_eq!(told.title, "faults 1");
-        assert_eq!(told.requester, person(owner, owner));
-        assert_eq!(told.plan.as_ref().unwrap().hash, plan.to_string());
+        assert_eq!(told.requester, testkit::ann().id);
+        assert_eq!(told.plan.as_ref().unwrap().hash, plan);
         assert_eq!(told.plan.unwrap().of_file.unwrap(), "the race is here");
-        let approval = told.approval.unwrap();
-        assert_eq!(
-            (approval.by, approval.at.as_millis()),
-            (person(by, owner), approved.at.as_millis())
-        );
+        assert_eq!(told.approved, Some(Approved { by, at: approved.at }));
         assert_eq!(told.reasoning, ["Implement as the script says"], "not those of the reviewer");
     }
 
