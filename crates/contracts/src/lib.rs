@@ -6,8 +6,8 @@
 //! | [`agent`] | Claude Code, Codex, any ACP agent, a command | [`promises::agent`] |
 //! | [`forge`] | plain git, GitHub | [`promises::forge`] |
 //! | [`channel`] | Slack, Linear, GitHub comments, webhooks | [`promises::channel`] |
-//! | [`outfit`] | the server's files: agents, images, networks, checks | its own tests, in `lamp` |
-//! | [`order`] | the server's files and repositories: what a task is given to go by | its own tests, in `lamp` |
+//! | [`outfit`] | the server's files: agents, images, networks, checks | its own tests, in `server` |
+//! | [`order`] | the server's files and repositories: what a task is given to go by | its own tests, in `server` |
 //! | [`secret`] | the sealed store, a file, a vault | [`promises::secret`] |
 //! | [`egress`] | the gateway that carries what leaves a sandbox | its own tests, in `egress` |
 //! | [`clock`], [`ids`] | the system, or a test's hand | [`promises::clock`], [`promises::ids`] |

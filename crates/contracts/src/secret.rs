@@ -6,7 +6,6 @@ mod kept;
 use std::{fmt, future::Future};
 
 use domain::id::{SandboxId, TaskId};
-
 use zeroize::Zeroize as _;
 
 pub use kept::{Broken, Description, Entry, ExposeError, OldKey, Turned};

@@ -9,11 +9,11 @@
 //! | [`seal`] | seals bytes with keys that are themselves sealed by a master key |
 //! | [`randomness`] | random bytes, as an argument |
 
+pub use contracts::secret::binding;
+
 mod disk;
 pub mod keeper;
 pub mod placeholder;
 pub mod randomness;
 pub mod redact;
 pub mod seal;
-
-pub use contracts::secret::binding;

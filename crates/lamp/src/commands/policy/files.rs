@@ -9,8 +9,7 @@ use config::{agent::AgentFile, policy::PolicyFile, server::ServerFile};
 use contracts::{egress::Network, sandbox::Owner};
 use domain::policy::{Bundle, Ecosystem, EgressPhase, Layer, Rule, effective};
 use egress::broker::ruling::Ruling;
-
-use crate::{
+use server::{
     files,
     way_out::{self, Certificates},
 };
