@@ -7,32 +7,22 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use contracts::{
-    egress::{Internal, Network},
+    egress::{
+        Exchange, Explanation, Internal, Learned, LogWish, Network, NetworkError, NetworkWish,
+        Reloaded,
+    },
     sandbox::Owner,
 };
 use domain::{
-    agent::AgentNameError,
     id::SandboxId,
     policy::{self, EgressPhase, Layer, LayerKind, Rules},
 };
-use egress::broker::{
-    Broker, BrokerError,
-    learn::{Need, Proposed},
-};
+use egress::broker::{Broker, BrokerError, learn::Proposal};
 use futures::future::BoxFuture;
-use gateway::NetworkResolver;
 use tokio::sync::watch;
-use wire::{
-    egress::{
-        EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, LearnedRule,
-        ReloadedPolicy,
-    },
-    error::{Code, Problem},
-    sandbox::{EgressPhase as Phase, NetworkWish},
-};
 
 use crate::{
-    egress_log, explain,
+    egress_log,
     kept::Said,
     outward::OWNER,
     reload::Reloader,
@@ -101,52 +91,49 @@ struct Granted {
 
 impl Layers {
     /// What is asked for, if all of it is allowed.
-    pub(crate) fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
-        let phase = wish.phase.map_or(EgressPhase::Implement, phase);
-        let bad = |what: String| Problem::new(Code::BadRequest, what);
+    pub(crate) fn network(
+        &self,
+        wish: &NetworkWish,
+        owner: &Owner,
+    ) -> Result<Network, NetworkError> {
         let rules = wish.allow.iter().map(|text| {
             config::rules::rule(text).map_err(|invalid| {
-                let first = invalid.problems.first();
+                let first = invalid.problems.into_iter().next();
                 let (what, help) =
-                    first.map_or(("", ""), |problem| (&*problem.what, &*problem.help));
-                bad(format!("`{text}` is not a rule: {what}")).with_help(help)
+                    first.map(|problem| (problem.what, problem.help)).unwrap_or_default();
+                NetworkError::NotARule { text: text.clone(), what, help }
             })
         });
-        let allow = rules.collect::<Result<_, Problem>>()?;
+        let allow = rules.collect::<Result<_, NetworkError>>()?;
         let asked = Rules { allow, ..Rules::closed(LayerKind::Repository) };
         let layer = Layer {
-            egress: BTreeMap::from([(phase, asked)]),
+            egress: BTreeMap::from([(wish.phase, asked)]),
             ..Layer::silent(LayerKind::Repository)
         };
-        let Granted { mut network, refused } = self.grant(owner, phase, Some(layer));
-        if let Some(first) = refused.first() {
-            let rules = wish.allow.iter().map(|rule| format!("'{rule}'")).collect::<Vec<_>>();
-            let help = format!(
-                "the server's policy.yaml has to say `egress: {{ {phase}: {{ allow: [{}] }} }}`; or ask for less",
-                rules.join(", ")
-            );
-            return Err(Problem::new(Code::Forbidden, first.clone()).with_help(&help));
+        let Granted { network, refused } = self.grant(owner, wish.phase, Some(layer));
+        if let Some(what) = refused.into_iter().next() {
+            let (phase, asked) = (wish.phase, wish.allow.clone());
+            return Err(NetworkError::NotAllowed { what, phase, asked });
         }
-        let names = wish.secrets.iter().map(|name| {
-            name.parse().map_err(|error: contracts::secret::SecretNameError| bad(error.to_string()))
-        });
-        network.secrets = names.collect::<Result<_, Problem>>()?;
-        let agent = wish.agent.as_ref().map(|agent| agent.parse()).transpose();
-        network.agent = agent.map_err(|error: AgentNameError| bad(error.to_string()))?;
-        Ok(network)
+        Ok(Network { secrets: wish.secrets.clone(), agent: wish.agent.clone(), ..network })
     }
 }
 
-impl NetworkResolver for Networks {
-    fn settled(&self) -> BoxFuture<'_, ()> {
+impl Networks {
+    /// Comes back when it is known what rules mean. One that never answers keeps nobody waiting for ever; what it would have said is then
+    /// refused, with the reason.
+    pub(crate) async fn settled(&self) {
         let mut registries = self.registries.clone();
-        Box::pin(async move {
-            // One that never answers keeps nobody waiting for ever; what it would have said is then refused, with the reason.
-            drop(tokio::time::timeout(PATIENCE, registries.wait_for(|told| *told)).await);
-        })
+        drop(tokio::time::timeout(PATIENCE, registries.wait_for(|told| *told)).await);
+    }
+}
+
+impl gateway::Networks for Networks {
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.settled())
     }
 
-    fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
+    fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, NetworkError> {
         self.reloader.layers().network(wish, owner)
     }
 
@@ -157,64 +144,45 @@ impl NetworkResolver for Networks {
     fn explain(
         &self,
         sandbox: SandboxId,
-        wish: &ExplainEgress,
-    ) -> Result<ExplainedEgress, Problem> {
-        let explained = self.broker.explain(sandbox, &wish.method, &wish.url);
-        Ok(explain::shape(&explained.map_err(|error| refused(&error))?))
+        method: &str,
+        url: &str,
+    ) -> Result<Explanation, NetworkError> {
+        self.broker.explain(sandbox, method, url).map_err(|error| refused(&error))
     }
 
-    fn learned(&self, sandbox: SandboxId) -> Result<LearnedEgress, Problem> {
+    fn learned(&self, sandbox: SandboxId) -> Result<Learned, NetworkError> {
         let proposal = self.broker.learn(sandbox).map_err(|error| refused(&error))?;
-        let rule = |it: &Proposed| LearnedRule {
-            rule: it.line.clone(),
-            times: it.times,
-            allowed: it.need == Need::Used,
-            by: it.by.clone(),
-        };
-        Ok(LearnedEgress {
-            phase: proposal.phase.to_string(),
-            rules: proposal.rules.iter().map(rule).collect(),
-            forgotten: proposal.forgotten,
-            yaml: proposal.to_yaml(),
-        })
+        let yaml = proposal.to_yaml();
+        let Proposal { phase, rules, forgotten } = proposal;
+        Ok(Learned { phase, rules, forgotten, yaml })
     }
 
     fn log(
         &self,
         sandbox: SandboxId,
-        query: EgressLogQuery,
-    ) -> BoxFuture<'_, Result<EgressLog, Problem>> {
+        wish: LogWish,
+    ) -> BoxFuture<'_, Result<Vec<Exchange>, NetworkError>> {
         let log = self.log.clone();
         Box::pin(async move {
-            let read = tokio::task::spawn_blocking(move || egress_log::read(&log, sandbox, query));
-            let read =
-                read.await.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
-            read.map_err(|error| Problem::new(Code::Internal, error.to_string()))
+            let read = tokio::task::spawn_blocking(move || egress_log::read(&log, sandbox, wish));
+            let broken = |reason: String| NetworkError::Broken { reason };
+            let read = read.await.map_err(|error| broken(error.to_string()))?;
+            read.map_err(|error| broken(error.to_string()))
         })
     }
 
-    fn reload(&self) -> BoxFuture<'_, Result<ReloadedPolicy, Problem>> {
+    fn reload(&self) -> BoxFuture<'_, Result<Reloaded, NetworkError>> {
         Box::pin(self.reloader.reload(OWNER))
     }
 }
 
-fn refused(error: &BrokerError) -> Problem {
+fn refused(error: &BrokerError) -> NetworkError {
     match error {
-        BrokerError::NotJoined(_) => Problem::new(Code::Unsupported, error.to_string())
-            .with_help("give it a network with `--allow` when you make it"),
-        BrokerError::Url(_) => Problem::new(Code::BadRequest, error.to_string()),
+        BrokerError::NotJoined(sandbox) => NetworkError::NotJoined(*sandbox),
+        BrokerError::Url(_) => NetworkError::Address { reason: error.to_string() },
         BrokerError::Directory(_) | BrokerError::Spent(_) | BrokerError::Kept(_) => {
-            Problem::new(Code::Internal, error.to_string())
+            NetworkError::Broken { reason: error.to_string() }
         }
-    }
-}
-
-const fn phase(phase: Phase) -> EgressPhase {
-    match phase {
-        Phase::Setup => EgressPhase::Setup,
-        Phase::Research => EgressPhase::Research,
-        Phase::Implement => EgressPhase::Implement,
-        Phase::Review => EgressPhase::Review,
     }
 }
 
@@ -233,7 +201,9 @@ mod tests {
     fn wish(allow: &[&str]) -> NetworkWish {
         NetworkWish {
             allow: allow.iter().map(|&rule| rule.to_owned()).collect(),
-            ..NetworkWish::default()
+            secrets: Vec::new(),
+            agent: None,
+            phase: EgressPhase::Implement,
         }
     }
 
@@ -251,15 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn what_it_does_not_allow_is_refused_with_what_would_be_needed() {
-        let told = |allow: &[&str]| {
-            let refused = usual().network(&wish(allow), &ann()).unwrap_err();
-            format!("{}\n{}", refused.message, refused.help.unwrap_or_default())
-        };
+    fn what_it_does_not_allow_is_refused_with_what_was_asked_for() {
+        let told = |allow: &[&str]| usual().network(&wish(allow), &ann()).unwrap_err().to_string();
         assert_eq!(
             told(&["github", "evil.example.com"]),
-            "the sandbox asks for `evil.example.com:443 GET|HEAD|OPTIONS /**` in implement, which the organisation does not allow\n\
-             the server's policy.yaml has to say `egress: { implement: { allow: ['github', 'evil.example.com'] } }`; or ask for less"
+            "the sandbox asks for `evil.example.com:443 GET|HEAD|OPTIONS /**` in implement, which the organisation does not allow"
         );
         assert!(told(&["*"]).starts_with("`*` is not a rule: "), "{}", told(&["*"]));
     }

@@ -201,12 +201,8 @@ fn reasoning(said: &[Said]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, sync::Arc};
-
     use domain::{digest::Digest, limits::Limits};
-    use store::{Place, Recorded};
-    use testkit::{clock::AnyClock, ledger::Ledger, people, world::World};
-    use tokio_util::sync::CancellationToken;
+    use store::Recorded;
 
     use super::*;
 
@@ -237,50 +233,6 @@ mod tests {
         let forged = of_history(task, &history(vec![implemented(&made)]), &other, "calc.py");
         assert_eq!(forged, None, "a note that anybody wrote is not enough");
         assert_eq!(of_history(task, &history(Vec::new()), &made, "calc.py"), None);
-    }
-
-    /// A task with two rounds of work, each reviewed, as the engine plays it.
-    async fn played(directory: &Path) -> (Arc<Store>, TaskId) {
-        let place = Place::new(directory.join("data"));
-        let store = Arc::new(store::open(&place.sqlite_url(), &place).await.unwrap());
-        let ledger = Ledger::open(directory.join("outside")).unwrap();
-        let world = Arc::new(World::new(ledger, AnyClock::System));
-        let engine = Engine::new(Arc::clone(&store), world, World::settings("engine"));
-        let trigger = testkit::trigger("acme/web", "faults 1").unwrap();
-        let task = engine.submit(trigger, Limits::default()).await.unwrap();
-        let stop = CancellationToken::new();
-        let deciding = people::decide_until(&engine, &AnyClock::System, stop.clone());
-        let mut changes = store.subscribe();
-        let waiting = async {
-            while store.history(task).await.unwrap().task().unwrap().pull_request.is_none() {
-                changes.next().await;
-            }
-            stop.cancel();
-        };
-        tokio::join!(engine.run(stop.clone()), deciding, waiting);
-        (store, task)
-    }
-
-    #[tokio::test]
-    async fn a_line_leads_to_request_plan_approval_and_the_words_of_the_run_that_made_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let (store, task) = played(directory.path()).await;
-        let history = store.history(task).await.unwrap();
-        let events = || history.events.iter();
-        let made = events().find_map(|it| {
-            let Event::Implemented { commit, .. } = &it.event else { return None };
-            Some(commit.clone())
-        });
-        let approved = events().find(|it| matches!(it.event, Event::Approved { .. })).unwrap();
-        let Event::Approved { plan, by, .. } = approved.event else { unreachable!() };
-        let told = origin(&store, task, &made.unwrap(), "src/login.rs").await;
-        let told = told.unwrap().unwrap();
-        assert_eq!(told.title, "faults 1");
-        assert_eq!(told.requester, testkit::ann().id);
-        assert_eq!(told.plan.as_ref().unwrap().hash, plan);
-        assert_eq!(told.plan.unwrap().of_file.unwrap(), "the race is here");
-        assert_eq!(told.approved, Some(Approved { by, at: approved.at }));
-        assert_eq!(told.reasoning, ["Implement as the script says"], "not those of the reviewer");
     }
 
     #[test]

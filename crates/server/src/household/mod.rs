@@ -14,12 +14,13 @@
 //! | [`wardrobe`], [`account`] | what they were given, and what they did, for receipts |
 //! | [`secrets`], [`redactor`] | secrets by step, and none in what is kept |
 //! | [`house`], [`style`] | repositories, work on its way out, and how it looks there |
-//! | [`order`], [`tasks`], [`pulls`], [`why`], [`works`] | what doors may ask for, and what drives it |
+//! | [`order`], [`clerk`], [`works`] | which tasks may be begun, and what drives them |
 //! | [`channels`], [`owner`], [`keys`] | who is told, whose server it is, and with what it signs |
 
 mod account;
 mod agents;
 mod channels;
+mod clerk;
 pub(crate) mod house;
 mod keys;
 pub(crate) mod models;
@@ -27,14 +28,11 @@ mod network;
 mod order;
 mod outfits;
 mod owner;
-mod pulls;
 mod redactor;
 mod roster;
 mod secrets;
 mod style;
-mod tasks;
 mod wardrobe;
-mod why;
 mod works;
 
 use std::{path::Path, sync::Arc};
@@ -50,12 +48,13 @@ use terminal::report::Hint;
 pub(crate) use self::{agents::Staff, roster::Posts, works::Works};
 use self::{
     channels::Notices,
+    clerk::Clerk,
     house::PlainForge,
     outfits::Outfitter,
     secrets::{PATIENCE, Purse},
     wardrobe::Wardrobe,
 };
-use crate::outward::Outward;
+use crate::{outward::Outward, provider::Mirrored};
 
 /// All who work with programs in sandboxes here, for tasks and for people.
 pub(crate) type HouseCrew = Crew<Provider, Posts>;
@@ -65,6 +64,7 @@ pub(crate) type HouseCrew = Crew<Provider, Posts>;
 pub(crate) struct Household {
     sandboxes: Provider,
     outfits: Outfitter,
+    orders: Clerk,
     crew: Arc<HouseCrew>,
     forge: Arc<PlainForge>,
     notices: Notices,
@@ -96,6 +96,11 @@ impl Household {
                 sandboxes: sandboxes.clone(),
                 networks: outward.networks(),
                 wardrobe,
+            },
+            orders: Clerk {
+                reloader: Arc::clone(&outward.reloader),
+                broker: Arc::clone(outward.gatekeeper.broker()),
+                mirrored: Mirrored(sandboxes.clone()),
             },
             crew: Arc::new(crew(data, outward, sandboxes, posts)?),
             forge,
@@ -147,6 +152,7 @@ fn crew(
 impl Hands for Household {
     type Sandboxes = Provider;
     type Outfits = Outfitter;
+    type Orders = Clerk;
     type Agents = HouseCrew;
     type Forges = PlainForge;
     type Pulls = PlainForge;
@@ -161,6 +167,10 @@ impl Hands for Household {
 
     fn outfits(&self) -> &Outfitter {
         &self.outfits
+    }
+
+    fn orders(&self) -> &Clerk {
+        &self.orders
     }
 
     fn agents(&self) -> &HouseCrew {

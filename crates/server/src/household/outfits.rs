@@ -27,7 +27,6 @@ use domain::{
     task::Purpose,
     time::Timestamp,
 };
-use gateway::NetworkResolver as _;
 use sandbox::{Provider, repositories::Mirrors};
 use tokio::sync::mpsc;
 

@@ -56,7 +56,10 @@ impl Forges for ScriptedForges {
         commit(repository.as_str())
     }
 
-    async fn base(&self, _repository: &RepositoryName) -> Result<String, ForgeError> {
+    async fn base(&self, repository: &RepositoryName) -> Result<String, ForgeError> {
+        if repository.as_str().starts_with("detached") {
+            return Err(ForgeError::Rejected { reason: "it is on no branch".to_owned() });
+        }
         Ok("main".to_owned())
     }
 
@@ -118,7 +121,7 @@ impl Forges for ScriptedForges {
         })
     }
 
-    /// Every line of a repository is from one commit, with the note that was put there.
+    /// Every line is from the one commit that has a note, or from the first of the repository.
     async fn blame(
         &self,
         repository: &RepositoryName,
@@ -126,7 +129,12 @@ impl Forges for ScriptedForges {
         line: u32,
     ) -> Result<Blamed, ForgeError> {
         let (text, subject) = (format!("line {line} of {path}"), "the script says so".to_owned());
-        Ok(Blamed { commit: commit(repository.as_str())?, text, subject })
+        let noted = self.ledger.names("note").map_err(busy)?.into_iter().next();
+        let commit = match noted.and_then(|name| name.parse().ok()) {
+            Some(noted) => noted,
+            None => commit(repository.as_str())?,
+        };
+        Ok(Blamed { commit, text, subject })
     }
 
     async fn note_on(

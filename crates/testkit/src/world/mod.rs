@@ -49,7 +49,7 @@ impl World {
             sandboxes: ScriptedSandboxes::new(ledger.clone()),
             agents: ScriptedAgents::new(ledger.clone(), clock.clone()),
             outfits: ScriptedOutfits::new(ledger.clone()),
-            orders: ScriptedOrders,
+            orders: ScriptedOrders::new(ledger.clone()),
             forges: ScriptedForges::new(ledger.clone()),
             pulls: Arc::new(ScriptedPulls::new(ledger.clone())),
             channels: ScriptedChannels::new(ledger.clone()),

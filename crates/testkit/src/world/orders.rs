@@ -1,4 +1,5 @@
-//! What every scripted task is given to go by: the first repository that was named, and the usual limits but for the budget.
+//! What every scripted task is given to go by: the first repository that was named, and the usual limits but for the budget. The most that a task may
+//! spend lies in the ledger (`policy`, `budget`), and so does what it was allowed later.
 
 use contracts::order::{KnownRepository, Order, OrderError, Orders, Wish};
 use domain::{
@@ -8,8 +9,18 @@ use domain::{
     request::{Trigger, Triggerer},
 };
 
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ScriptedOrders;
+use crate::ledger::Ledger;
+
+#[derive(Debug, Clone)]
+pub struct ScriptedOrders {
+    ledger: Ledger,
+}
+
+impl ScriptedOrders {
+    pub const fn new(ledger: Ledger) -> Self {
+        Self { ledger }
+    }
+}
 
 fn broken(error: &dyn std::fmt::Display) -> OrderError {
     OrderError::Broken { reason: error.to_string() }
@@ -36,8 +47,12 @@ impl Orders for ScriptedOrders {
     }
 
     fn largest_budget(&self) -> Money {
-        Money::from_micros(u64::MAX)
+        let most = self.ledger.read("policy", "budget").and_then(|most| most.parse().ok());
+        Money::from_micros(most.unwrap_or(u64::MAX))
     }
 
-    fn allow(&self, _task: TaskId, _budget: Money) {}
+    fn allow(&self, task: TaskId, budget: Money) {
+        // As a real one: nobody can be told that it failed.
+        drop(self.ledger.set("allowed", &task.to_string(), &budget.as_micros().to_string()));
+    }
 }
