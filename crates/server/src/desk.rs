@@ -19,6 +19,10 @@ use contracts::{
 use domain::{agent::AgentName, id::TaskId, money::Money, policy::ModelProvider};
 use futures::future::BoxFuture;
 use gateway::{AgentDesk, Unworked};
+use provision::{
+    OWNER,
+    models::{self, NoModel},
+};
 use sandbox::Provider;
 use tokio::sync::mpsc;
 use wire::{
@@ -30,14 +34,7 @@ use wire::{
     sandbox::ComputeWish,
 };
 
-use crate::{
-    household::{
-        HouseCrew,
-        models::{self, NoModel},
-    },
-    outward::OWNER,
-    reload::Reloader,
-};
+use crate::{household::HouseCrew, reload::Reloader};
 
 /// How long an agent may work where nobody says.
 const USUAL: Duration = Duration::from_hours(1);

@@ -6,14 +6,11 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
-use contracts::{
-    egress::{Internal, Network},
-    sandbox::Owner,
-};
+use contracts::{egress::Network, sandbox::Owner};
 use domain::{
     agent::AgentNameError,
     id::SandboxId,
-    policy::{self, EgressPhase, Layer, LayerKind, Rules},
+    policy::{EgressPhase, Layer, LayerKind, Rules},
 };
 use egress::broker::{
     Broker, BrokerError,
@@ -21,6 +18,10 @@ use egress::broker::{
 };
 use futures::future::BoxFuture;
 use gateway::NetworkResolver;
+use provision::{
+    OWNER,
+    layers::{Granted, Layers},
+};
 use tokio::sync::watch;
 use wire::{
     egress::{
@@ -31,57 +32,10 @@ use wire::{
     sandbox::{EgressPhase as Phase, NetworkWish},
 };
 
-use crate::{
-    egress_log, explain,
-    kept::Said,
-    outward::OWNER,
-    reload::Reloader,
-    way_out::{self, Certificates},
-};
+use crate::{egress_log, explain, reload::Reloader};
 
 /// How long package managers may take to say where their registries are.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The layers above what anybody asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Layers {
-    pub(crate) organisation: Layer,
-    pub(crate) platform: Layer,
-    /// Private hosts, by the names that rules use.
-    pub(crate) internal: BTreeMap<String, Internal>,
-}
-
-impl Layers {
-    /// As the two files have it. Certificates stand beside the policy.
-    pub(crate) fn of(said: &Said) -> anyhow::Result<Self> {
-        Ok(Self {
-            organisation: said.policy.layer(),
-            platform: said.server.layer(),
-            internal: way_out::internal(&said.policy, Certificates::Beside(&said.beside))?,
-        })
-    }
-
-    /// What the two say together.
-    pub(crate) fn policy(&self) -> policy::Policy {
-        policy::effective(&self.organisation, std::slice::from_ref(&self.platform)).policy
-    }
-
-    fn grant(&self, owner: &Owner, phase: EgressPhase, asked: Option<Layer>) -> Granted {
-        let mut below = vec![self.platform.clone()];
-        below.extend(asked);
-        let policy::Effective { policy, widenings } = policy::effective(&self.organisation, &below);
-        let network = Network {
-            phase,
-            egress: policy.egress,
-            internal: self.internal.clone(),
-            ..Network::closed(owner.clone())
-        };
-        let asked_too_much = widenings.iter().filter(|one| one.layer == LayerKind::Repository);
-        // Whoever asks here is a person, for one sandbox.
-        let refused = asked_too_much.map(|one| format!("the sandbox {}", one.what));
-        Granted { network, refused: refused.collect() }
-    }
-}
 
 /// Grants networks, by the layers that hold now.
 #[derive(Debug)]
@@ -94,47 +48,37 @@ pub(crate) struct Networks {
     pub(crate) registries: watch::Receiver<bool>,
 }
 
-struct Granted {
-    network: Network,
-    refused: Vec<String>,
-}
-
-impl Layers {
-    /// What is asked for, if all of it is allowed.
-    pub(crate) fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
-        let phase = wish.phase.map_or(EgressPhase::Implement, phase);
-        let bad = |what: String| Problem::new(Code::BadRequest, what);
-        let rules = wish.allow.iter().map(|text| {
-            config::rules::rule(text).map_err(|invalid| {
-                let first = invalid.problems.first();
-                let (what, help) =
-                    first.map_or(("", ""), |problem| (&*problem.what, &*problem.help));
-                bad(format!("`{text}` is not a rule: {what}")).with_help(help)
-            })
-        });
-        let allow = rules.collect::<Result<_, Problem>>()?;
-        let asked = Rules { allow, ..Rules::closed(LayerKind::Repository) };
-        let layer = Layer {
-            egress: BTreeMap::from([(phase, asked)]),
-            ..Layer::silent(LayerKind::Repository)
-        };
-        let Granted { mut network, refused } = self.grant(owner, phase, Some(layer));
-        if let Some(first) = refused.first() {
-            let rules = wish.allow.iter().map(|rule| format!("'{rule}'")).collect::<Vec<_>>();
-            let help = format!(
-                "the server's policy.yaml has to say `egress: {{ {phase}: {{ allow: [{}] }} }}`; or ask for less",
-                rules.join(", ")
-            );
-            return Err(Problem::new(Code::Forbidden, first.clone()).with_help(&help));
-        }
-        let names = wish.secrets.iter().map(|name| {
-            name.parse().map_err(|error: contracts::secret::SecretNameError| bad(error.to_string()))
-        });
-        network.secrets = names.collect::<Result<_, Problem>>()?;
-        let agent = wish.agent.as_ref().map(|agent| agent.parse()).transpose();
-        network.agent = agent.map_err(|error: AgentNameError| bad(error.to_string()))?;
-        Ok(network)
+/// What is asked for, if all of it is allowed.
+fn network(layers: &Layers, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
+    let phase = wish.phase.map_or(EgressPhase::Implement, phase);
+    let bad = |what: String| Problem::new(Code::BadRequest, what);
+    let rules = wish.allow.iter().map(|text| {
+        config::rules::rule(text).map_err(|invalid| {
+            let first = invalid.problems.first();
+            let (what, help) = first.map_or(("", ""), |problem| (&*problem.what, &*problem.help));
+            bad(format!("`{text}` is not a rule: {what}")).with_help(help)
+        })
+    });
+    let allow = rules.collect::<Result<_, Problem>>()?;
+    let asked = Rules { allow, ..Rules::closed(LayerKind::Repository) };
+    let layer =
+        Layer { egress: BTreeMap::from([(phase, asked)]), ..Layer::silent(LayerKind::Repository) };
+    let Granted { mut network, refused } = layers.grant(owner, phase, Some(layer));
+    if let Some(first) = refused.first() {
+        let rules = wish.allow.iter().map(|rule| format!("'{rule}'")).collect::<Vec<_>>();
+        let help = format!(
+            "the server's policy.yaml has to say `egress: {{ {phase}: {{ allow: [{}] }} }}`; or ask for less",
+            rules.join(", ")
+        );
+        return Err(Problem::new(Code::Forbidden, first.clone()).with_help(&help));
     }
+    let names = wish.secrets.iter().map(|name| {
+        name.parse().map_err(|error: contracts::secret::SecretNameError| bad(error.to_string()))
+    });
+    network.secrets = names.collect::<Result<_, Problem>>()?;
+    let agent = wish.agent.as_ref().map(|agent| agent.parse()).transpose();
+    network.agent = agent.map_err(|error: AgentNameError| bad(error.to_string()))?;
+    Ok(network)
 }
 
 impl NetworkResolver for Networks {
@@ -147,7 +91,7 @@ impl NetworkResolver for Networks {
     }
 
     fn network(&self, wish: &NetworkWish, owner: &Owner) -> Result<Network, Problem> {
-        self.reloader.layers().network(wish, owner)
+        network(&self.reloader.layers(), wish, owner)
     }
 
     fn for_setup(&self, owner: &Owner) -> Option<Network> {
@@ -220,6 +164,8 @@ const fn phase(phase: Phase) -> EgressPhase {
 
 #[cfg(test)]
 mod tests {
+    use provision::server_files::Said;
+
     use super::*;
 
     fn ann() -> Owner {
@@ -239,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_the_policy_allows_is_granted_and_no_more_than_was_asked_for() {
-        let network = usual().network(&wish(&["registry:npm"]), &ann()).unwrap();
+        let network = network(&usual(), &wish(&["registry:npm"]), &ann()).unwrap();
         let allowed: Vec<String> = network
             .egress
             .layers(network.phase)
@@ -253,7 +199,7 @@ mod tests {
     #[test]
     fn what_it_does_not_allow_is_refused_with_what_would_be_needed() {
         let told = |allow: &[&str]| {
-            let refused = usual().network(&wish(allow), &ann()).unwrap_err();
+            let refused = network(&usual(), &wish(allow), &ann()).unwrap_err();
             format!("{}\n{}", refused.message, refused.help.unwrap_or_default())
         };
         assert_eq!(

@@ -15,13 +15,14 @@ use config::server::ServerFile;
 use contracts::clock::{Clock as _, SystemClock};
 use domain::policy::{Ecosystem, EgressPhase, Layer, Rule};
 use egress::broker::Broker;
+use provision::{layers::Layers, server_files::Said, way_out};
 use store::{AuditEntry, Store};
 use wire::{
     egress::{PolicyChange, ReloadedPolicy, RuleChange},
     error::{Code, Problem},
 };
 
-use crate::{gatekeeper, kept::Said, networks::Layers, way_out};
+use crate::gatekeeper;
 
 /// Holds what the files said last, and reads them again.
 #[derive(Debug)]

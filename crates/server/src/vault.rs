@@ -14,6 +14,7 @@ use contracts::{
 use egress::broker::Broker;
 use futures::future::BoxFuture;
 use gateway::SecretShelf;
+use provision::OWNER;
 use secrets::{
     binding::{Binding, Exposure, Header, Place},
     keeper::{DeleteError, Description, Entry, Keeper, Master, OldKey, SetError, TurnError},
@@ -27,7 +28,7 @@ use wire::{
     secret::{self as shape, RotatedKey, Secret, Secrets, SetSecret},
 };
 
-use crate::{authorities::Authorities, outward::OWNER};
+use crate::authorities::Authorities;
 
 /// The file that holds the master key, unless the operator gives one.
 const KEY_FILE: &str = "master.key";

@@ -16,13 +16,11 @@ use domain::{
     policy::{self, Approver, Candidate, Policy, TriggerKind},
     request::{ChannelKind, RepositoryUse, Source, Trigger, Triggerer},
 };
+use provision::{OWNER, agents::Member, layers::Layers, roster, server_files::Said};
 use wire::{
     error::{Code, Problem},
     task::new::{Access as Wished, NewRepository, NewTask},
 };
-
-use super::{agents::Member, roster};
-use crate::{kept::Said, networks::Layers, outward::OWNER};
 
 /// How long a plan or a question waits for an answer where nobody says.
 const PATIENCE: Duration = Duration::from_hours(24);

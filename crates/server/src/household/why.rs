@@ -16,6 +16,7 @@ use domain::{
 };
 use evidence::commit::{Note, title};
 use forges::Blamed;
+use provision::OWNER;
 use store::{History, Said, Store};
 use wire::{
     error::{Code, Problem},
@@ -25,7 +26,6 @@ use wire::{
 };
 
 use super::{house::PlainForge, tasks::unread};
-use crate::outward::OWNER;
 
 /// How much of what was said last is looked at, and how many messages are told.
 const LOOKED_AT: i64 = 200;

@@ -7,6 +7,7 @@ use contracts::ids::SystemIds;
 use domain::{people::Person, queue::Places};
 use engine::{Baselines, Engine, Settings};
 use gateway::{Closing, TaskDoor};
+use provision::{OWNER, server_files::Said};
 use sandbox::Provider;
 use tokio_util::sync::CancellationToken;
 
@@ -17,11 +18,7 @@ use super::{
     style::Style,
     tasks::{Parts, Tasks},
 };
-use crate::{
-    kept::Said,
-    outward::{OWNER, Outward},
-    provider::Mirrored,
-};
+use crate::{outward::Outward, provider::Mirrored};
 
 pub(crate) struct Works {
     engine: Engine<Household>,
