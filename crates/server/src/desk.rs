@@ -20,17 +20,14 @@ use domain::{
 };
 use futures::future::BoxFuture;
 use gateway::{AgentDesk, Layer, Model, Offer, Offered, Package, Start, WorkError};
+use provision::{
+    OWNER,
+    models::{self, NoModel},
+};
 use sandbox::Provider;
 use tokio::sync::mpsc;
 
-use crate::{
-    household::{
-        HouseCrew,
-        models::{self, NoModel},
-    },
-    outward::OWNER,
-    reload::Reloader,
-};
+use crate::{household::HouseCrew, reload::Reloader};
 
 /// How long an agent may work where nobody says.
 const USUAL: Duration = Duration::from_hours(1);

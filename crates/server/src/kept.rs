@@ -1,28 +1,18 @@
 //! Finds and opens what a server has kept: its data directory and its database.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use config::{
-    policy::PolicyFile,
-    server::{DatabaseUrl, ServerFile},
-};
-use domain::policy::Rule;
+use config::server::DatabaseUrl;
+use provision::{files::FilesError, server_files::Said};
 use store::{Place, Store};
 use terminal::{
     data_directory::{Account, DataFlag},
     environment::Environment,
-    report::Hint,
+    report::{Hint, hinted},
 };
 
-use crate::{
-    files,
-    household::{Staff, models},
-    provider::Quarters,
-};
+use crate::provider::Quarters;
 
 /// Where a server keeps things, and what it has for its sandboxes.
 #[derive(Debug)]
@@ -31,42 +21,6 @@ pub struct Kept {
     pub(crate) quarters: Quarters,
     pub(crate) said: Said,
     database: Database,
-}
-
-/// What the files of a server say. They can be read again while it runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
-    /// The `lamp.yaml`, if one was named.
-    pub(crate) file: Option<PathBuf>,
-    /// What the platform team wrote.
-    pub(crate) server: ServerFile,
-    /// What the security team wrote, or what holds where nobody has.
-    pub(crate) policy: PolicyFile,
-    /// The agents that have a file.
-    pub(crate) staff: Staff,
-    /// Where files that the two name stand.
-    pub(crate) beside: PathBuf,
-}
-
-impl Said {
-    /// Without any file.
-    pub(crate) fn nothing() -> Self {
-        Self {
-            file: None,
-            server: ServerFile::default(),
-            policy: PolicyFile::when_absent(),
-            staff: Staff::default(),
-            beside: PathBuf::new(),
-        }
-    }
-
-    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
-        let beside = path.parent().unwrap_or(Path::new("")).to_owned();
-        let server = files::server(path)?;
-        let policy = policy(&server, &beside)?;
-        let staff = Staff::read(&beside.join("agents"))?;
-        Ok(Self { file: Some(path.to_owned()), server, policy, staff, beside })
-    }
 }
 
 #[derive(Debug)]
@@ -83,7 +37,7 @@ impl Kept {
         environment: &Environment,
     ) -> anyhow::Result<Self> {
         let said = match config {
-            Some(path) => Said::read(path)?,
+            Some(path) => Said::read(path).map_err(unusable)?,
             None => Said::nothing(),
         };
         let quarters = match &said.file {
@@ -101,30 +55,6 @@ impl Kept {
         };
         Ok(Self { place, quarters, said, database })
     }
-}
-
-/// The file that the server's file names, or `policy.yaml` beside it, or what holds without any.
-fn policy(server: &ServerFile, beside: &Path) -> anyhow::Result<PolicyFile> {
-    let usual = beside.join("policy.yaml");
-    match &server.policy {
-        Some(named) => files::policy(&beside.join(named.as_str())),
-        None if usual.exists() => files::policy(&usual),
-        None => Ok(without_policy(server)),
-    }
-}
-
-/// Where nobody has written a policy, whoever set a model up means it to be asked.
-fn without_policy(server: &ServerFile) -> PolicyFile {
-    let mut policy = PolicyFile::when_absent();
-    let egress = &mut policy.egress;
-    for phase in [&mut egress.research, &mut egress.implement, &mut egress.review] {
-        let rules: BTreeSet<Rule> =
-            server.models.iter().map(|model| models::rule(model.provider)).collect();
-        if let Some(phase) = phase {
-            phase.allow.extend(rules);
-        }
-    }
-    policy
 }
 
 impl Kept {
@@ -159,4 +89,9 @@ impl Kept {
             Hint::new("cannot open the database", "run `lamp doctor` to see what is wrong")
         })
     }
+}
+
+/// Why the files cannot be used, with what to do about it.
+pub(crate) fn unusable(error: FilesError) -> anyhow::Error {
+    hinted(&error, error.help())
 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use provision::layers::Layers;
 use secrets::keeper::Keeper;
 use store::Store;
 use terminal::{environment::Environment, report::Hint};
@@ -16,14 +17,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     gatekeeper::{Gatekeeper, Plan},
-    kept::Kept,
-    networks::{Layers, Networks},
+    kept::{Kept, unusable},
+    networks::Networks,
     reload::Reloader,
     trail::{self, Trail},
 };
-
-/// Who does what comes through the doors: there are no accounts yet.
-pub(crate) const OWNER: &str = "local";
 
 #[derive(Debug)]
 pub(crate) struct Outward {
@@ -73,7 +71,7 @@ impl Outward {
         })?;
         books.tasks.spawn(writer.run(books.stop.clone()));
         let said = &kept.said;
-        let layers = Layers::of(said)?;
+        let layers = Layers::of(said).map_err(unusable)?;
         let plan = Plan { said, layers: &layers, keeper, trail, environment };
         let gatekeeper = Gatekeeper::start(directory, plan, (&gate.tasks, &gate.stop)).await?;
         let reloader = Arc::new(Reloader::new(

@@ -18,9 +18,10 @@ use contracts::{
 };
 use domain::policy::{Ecosystem, EgressPhase, Layer, Rule};
 use egress::broker::Broker;
+use provision::{layers::Layers, server_files::Said, way_out};
 use store::{AuditEntry, Store};
 
-use crate::{gatekeeper, kept::Said, networks::Layers, way_out};
+use crate::gatekeeper;
 
 /// Holds what the files said last, and reads them again.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use anyhow::Context as _;
 use config::server::{Listen, Log, LogFormat, LogLevel};
 use contracts::{clock::SystemClock, ids::SystemIds, sandbox::Sandboxes};
 use gateway::{Closing, Door, Patience, Token, Values};
+use provision::OWNER;
 use rustix::process::{Resource, Rlimit};
 use terminal::{
     data_directory::{self, Account},
@@ -29,10 +30,9 @@ use tracing::Level;
 use crate::{
     desk::Desk,
     discretion::{CleanLog, Discretion},
-    files,
     household::Works,
     kept::Kept,
-    outward::{self, OWNER, Outward},
+    outward::{self, Outward},
     provider::{self, Mirrored},
     reload::Reloader,
     vault::{self, Shelf},
@@ -114,7 +114,7 @@ impl Start {
         let works = Works::open(&data, &outward, &keeper, &sandboxes)?;
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
 
-        self.tell(out, (&socket, address, &data), &sandboxes, &files::unheard(&kept.said))?;
+        self.tell(out, (&socket, address, &data), &sandboxes, &kept.said.unheard())?;
         let values: Arc<dyn Values> =
             Arc::new(Discretion { keeper, store: Arc::clone(&outward.store) });
         let sandboxes_of_agents = Arc::new(sandboxes.clone());
@@ -297,7 +297,7 @@ impl Signals {
                     }
                     match reloader.reload("SIGHUP").await {
                         Ok(told) => {
-                            for unheard in files::unheard(&reloader.said()) {
+                            for unheard in reloader.said().unheard() {
                                 tracing::warn!("{unheard}");
                             }
                             tracing::info!(

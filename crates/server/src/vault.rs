@@ -15,6 +15,7 @@ use domain::agent::AgentName;
 use egress::broker::Broker;
 use futures::future::BoxFuture;
 use gateway::{Kept, SecretShelf, ShelfError};
+use provision::OWNER;
 use secrets::{
     keeper::{DeleteError, Keeper, Master, OldKey, SetError, TurnError},
     randomness::SystemRandomness,
@@ -23,7 +24,7 @@ use serde_json::Value;
 use store::{AuditEntry, Store};
 use terminal::{environment::Environment, report::Hint};
 
-use crate::{authorities::Authorities, outward::OWNER};
+use crate::authorities::Authorities;
 
 /// The file that holds the master key, unless the operator gives one.
 const KEY_FILE: &str = "master.key";

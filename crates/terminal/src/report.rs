@@ -34,6 +34,27 @@ impl Hint {
     }
 }
 
+/// An error of a room that knows what to do about itself: the same chain, with that as its hint.
+pub fn hinted(error: &dyn std::error::Error, help: Option<String>) -> anyhow::Error {
+    let (mut causes, mut cause) = (Vec::new(), error.source());
+    while let Some(next) = cause {
+        causes.push(next.to_string());
+        cause = next.source();
+    }
+    let chain = causes.into_iter().rev().fold(None, |chain: Option<anyhow::Error>, cause| {
+        Some(match chain {
+            None => anyhow::Error::msg(cause),
+            Some(chain) => chain.context(cause),
+        })
+    });
+    match (chain, help) {
+        (None, None) => anyhow::Error::msg(error.to_string()),
+        (None, Some(help)) => anyhow::Error::msg(Hint::new(error.to_string(), help)),
+        (Some(chain), None) => chain.context(error.to_string()),
+        (Some(chain), Some(help)) => chain.context(Hint::new(error.to_string(), help)),
+    }
+}
+
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)

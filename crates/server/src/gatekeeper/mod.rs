@@ -26,6 +26,11 @@ use egress::{
     model::prices::Prices,
     trust::Roots,
 };
+use provision::{
+    layers::Layers,
+    server_files::Said,
+    way_out::{self, Certificates},
+};
 use sandbox::Provider;
 use secrets::keeper::Keeper;
 use terminal::{environment::Environment, report::Hint};
@@ -37,12 +42,7 @@ use self::{
     credentials::{Handed, Sealed},
     process::{GatewayProcess, Sandboxes},
 };
-use crate::{
-    kept::Said,
-    networks::Layers,
-    trail::Trail,
-    way_out::{self, Certificates},
-};
+use crate::{kept::unusable, trail::Trail};
 
 /// Where systems keep the certificates of those whom everybody believes.
 const BUNDLES: [&str; 3] =
@@ -150,7 +150,9 @@ pub(crate) fn standing(
 ) -> anyhow::Result<Standing> {
     let policy = layers.policy();
     Ok(Standing {
-        known: Arc::new(way_out::known(&said.server, Certificates::Beside(&said.beside))?),
+        known: Arc::new(
+            way_out::known(&said.server, Certificates::Beside(&said.beside)).map_err(unusable)?,
+        ),
         registries,
         above: Some(Above { egress: policy.egress, internal: layers.internal.clone() }),
         money: SpendingLimits {

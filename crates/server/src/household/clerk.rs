@@ -5,8 +5,8 @@ use std::sync::Arc;
 use contracts::order::{KnownRepository, Order, OrderError, Orders, Taken, Wish, WishedRepository};
 use domain::{id::TaskId, money::Money, request::Trigger};
 use egress::broker::Broker;
+use provision::order;
 
-use super::order;
 use crate::{provider::Mirrored, reload::Reloader};
 
 /// Takes wishes, and says what they become.

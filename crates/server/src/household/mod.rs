@@ -8,28 +8,22 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | [`agents`] | the agents of this server |
-//! | [`models`], [`roster`] | which program works with which model |
-//! | [`network`], [`outfits`] | what a sandbox of a task is made of and may reach |
-//! | [`wardrobe`], [`account`] | what they were given, and what they did, for receipts |
+//! | [`posts`], [`outfits`] | who works for a task and in what, by [`provision`] |
+//! | [`wardrobe`], [`account`] | what sandboxes were given, and what they did, for receipts |
 //! | [`secrets`], [`redactor`] | secrets by step, and none in what is kept |
 //! | [`house`], [`style`] | repositories, work on its way out, and how it looks there |
-//! | [`order`], [`clerk`], [`works`] | which tasks may be begun, and what drives them |
+//! | [`clerk`], [`works`] | which tasks may be begun, and what drives them |
 //! | [`channels`], [`owner`], [`keys`] | who is told, whose server it is, and with what it signs |
 
 mod account;
-mod agents;
 mod channels;
 mod clerk;
 pub(crate) mod house;
 mod keys;
-pub(crate) mod models;
-mod network;
-mod order;
 mod outfits;
 mod owner;
+mod posts;
 mod redactor;
-mod roster;
 mod secrets;
 mod style;
 mod wardrobe;
@@ -45,12 +39,13 @@ use engine::Hands;
 use sandbox::Provider;
 use terminal::report::Hint;
 
-pub(crate) use self::{agents::Staff, roster::Posts, works::Works};
+pub(crate) use self::works::Works;
 use self::{
     channels::Notices,
     clerk::Clerk,
     house::PlainForge,
     outfits::Outfitter,
+    posts::Posts,
     secrets::{PATIENCE, Purse},
     wardrobe::Wardrobe,
 };
@@ -199,5 +194,25 @@ impl Hands for Household {
 
     fn ids(&self) -> &SystemIds {
         &SystemIds
+    }
+}
+
+/// Until `order` is a rule of `provision` too.
+#[cfg(test)]
+mod agents {
+    pub(super) mod tests {
+        use provision::server_files::Said;
+
+        /// What the files of a server say: `lamp.yaml`, and more beside it.
+        pub(crate) fn said(server: &str, files: &[(&str, &str)]) -> Said {
+            let directory = tempfile::tempdir().unwrap();
+            let at = |name: &str| directory.path().join(name);
+            fs_err::create_dir(at("agents")).unwrap();
+            fs_err::write(at("lamp.yaml"), format!("version: 1\n{server}")).unwrap();
+            for (name, text) in files {
+                fs_err::write(at(name), text).unwrap();
+            }
+            Said::read(&at("lamp.yaml")).unwrap()
+        }
     }
 }

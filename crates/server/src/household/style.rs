@@ -13,9 +13,8 @@ use evidence::{
     link::Link,
 };
 use forges::Identity as Signature;
+use provision::server_files::Said;
 use terminal::report::Hint;
-
-use crate::kept::Said;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Style {

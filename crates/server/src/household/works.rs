@@ -7,14 +7,12 @@ use contracts::ids::SystemIds;
 use domain::{people::Person, queue::Places};
 use engine::{Baselines, Engine, Settings};
 use gateway::{Closing, TaskDoor};
+use provision::{OWNER, server_files::Said};
 use sandbox::Provider;
 use tokio_util::sync::CancellationToken;
 
 use super::{HouseCrew, Household, Makings, house, keys, owner, redactor::Clean, style::Style};
-use crate::{
-    kept::Said,
-    outward::{OWNER, Outward},
-};
+use crate::outward::Outward;
 
 pub(crate) struct Works {
     engine: Engine<Household>,

@@ -3,48 +3,25 @@
 //! The model is the nearest that somebody named: for the task, in the file for the phase, in the file for the agent, in `lamp.yaml` for
 //! the provider. Where a phase has another program than the agent, what was named for the task is not for it.
 
-use std::sync::Arc;
-
-use agents::{ModelChoice, Post, Roster};
-use contracts::agent::{AgentError, Mode, Run};
+use agents::{ModelChoice, Post};
+use contracts::agent::Mode;
 use domain::{agent::AgentName, policy::Rule};
 
-use super::{
+use crate::{
     agents::{Kin, Member, Worker},
     models::{self, NoModel},
-    wardrobe::Wardrobe,
+    server_files::Said,
 };
-use crate::{kept::Said, reload::Reloader};
-
-/// Finds programs for runs, by the files as they are now.
-#[derive(Debug)]
-pub(crate) struct Posts {
-    pub(super) reloader: Arc<Reloader>,
-    /// Knows which model a task was asked for with.
-    pub(super) wardrobe: Arc<Wardrobe>,
-}
 
 /// A post, and the rule that its model needs.
 #[derive(Debug, Clone)]
-pub(crate) struct Placed {
-    pub(crate) post: Post,
-    pub(crate) rule: Option<Rule>,
-}
-
-impl Roster for Posts {
-    fn post(&self, run: &Run) -> Result<Post, AgentError> {
-        let kept = self.wardrobe.read(run.task);
-        let kept = kept.map_err(|error| AgentError::Busy { reason: error.to_string() })?;
-        let said = self.reloader.said();
-        let placed = place(&said, &run.agent, run.mode, kept.model.as_deref());
-        placed
-            .map(|placed| placed.post)
-            .map_err(|reason| AgentError::Stopped { reason, last_lines: String::new() })
-    }
+pub struct Placed {
+    pub post: Post,
+    pub rule: Option<Rule>,
 }
 
 /// Who works for `agent` in `mode`, or a sentence with what can be done. `model` is what was named for the task.
-pub(crate) fn place(
+pub fn place(
     said: &Said,
     agent: &AgentName,
     mode: Mode,
@@ -75,7 +52,7 @@ pub(crate) fn place(
 }
 
 /// The agent of that name, or a sentence that names those that there are.
-pub(crate) fn member<'a>(said: &'a Said, agent: &AgentName) -> Result<Member<'a>, String> {
+pub fn member<'a>(said: &'a Said, agent: &AgentName) -> Result<Member<'a>, String> {
     said.staff.member(agent).ok_or_else(|| {
         let names = said.staff.names().join(", ");
         let another = match &said.file {
@@ -90,7 +67,8 @@ pub(crate) fn member<'a>(said: &'a Said, agent: &AgentName) -> Result<Member<'a>
 
 #[cfg(test)]
 mod tests {
-    use super::{super::agents::tests::said, *};
+    use super::*;
+    use crate::agents::tests::said;
 
     const BOTH: &str = "models:\n  - { name: mine, provider: openai, model: little }\n  - { name: theirs, provider: anthropic }\n";
 

@@ -7,16 +7,16 @@ use egress::bundles::model;
 
 /// A model that a program can speak with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Spoken<'a> {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) provider: ModelProvider,
+pub struct Spoken<'a> {
+    pub endpoint: Endpoint,
+    pub provider: ModelProvider,
     /// What is asked there where nobody names a model.
-    pub(crate) usual: Option<&'a str>,
+    pub usual: Option<&'a str>,
 }
 
 /// Why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NoModel {
+pub enum NoModel {
     #[error("`lamp.yaml` sets up no model that `{program}` can speak with")]
     Unspoken { program: &'static str },
     #[error("{0}")]
@@ -25,11 +25,11 @@ pub(crate) enum NoModel {
 
 impl NoModel {
     /// What a person can do.
-    pub(crate) const HELP: &str = "add one below `models` of `lamp.yaml`, such as `{ name: anthropic, provider: anthropic, secret: ANTHROPIC_API_KEY }`";
+    pub const HELP: &str = "add one below `models` of `lamp.yaml`, such as `{ name: anthropic, provider: anthropic, secret: ANTHROPIC_API_KEY }`";
 }
 
 /// The languages that a provider's models are asked in.
-pub(crate) const fn speaks(provider: ModelProvider) -> &'static [Format] {
+pub const fn speaks(provider: ModelProvider) -> &'static [Format] {
     match provider {
         ModelProvider::Anthropic => &[Format::AnthropicMessages],
         ModelProvider::Openai | ModelProvider::OpenaiCompatible => {
@@ -40,13 +40,13 @@ pub(crate) const fn speaks(provider: ModelProvider) -> &'static [Format] {
 }
 
 /// The rule that lets a sandbox ask a provider.
-pub(crate) const fn rule(provider: ModelProvider) -> Rule {
+pub const fn rule(provider: ModelProvider) -> Rule {
     Rule::Bundle(Bundle::Model(provider))
 }
 
 /// The first of `models` that the program can speak with, in the language that it speaks best; `wanted` is one by its name. None for a
 /// program that asks no model.
-pub(crate) fn find<'a>(
+pub fn find<'a>(
     models: &'a [Model],
     program: &Program,
     wanted: Option<&str>,

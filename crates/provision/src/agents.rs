@@ -10,16 +10,14 @@
 use std::{collections::BTreeMap, io, path::Path};
 
 use agents::{Program, program};
-use anyhow::{Context as _, bail};
 use config::{
     agent::{AgentFile, Driver, PhaseChoice},
     names::{ModelName, Script},
 };
 use contracts::agent::Mode;
 use domain::agent::AgentName;
-use terminal::report::Hint;
 
-use crate::files;
+use crate::files::{self, FilesError};
 
 /// Files of agents. More are a mistake, not a wish.
 const MOST: usize = 1_000;
@@ -29,54 +27,53 @@ const USUAL: &str = "builtin";
 
 /// All that have a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Staff {
+pub struct Staff {
     written: BTreeMap<AgentName, Written>,
 }
 
 /// A file, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Written {
+pub struct Written {
     /// As people know it: `agents/fix.yaml`.
-    pub(crate) place: String,
-    pub(crate) file: AgentFile,
+    pub place: String,
+    pub file: AgentFile,
 }
 
 /// An agent that there is.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Member<'a> {
+pub struct Member<'a> {
     program: &'static Program,
-    pub(crate) written: Option<&'a Written>,
+    pub written: Option<&'a Written>,
 }
 
 /// Who works in one mode.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Worker<'a> {
-    pub(crate) program: &'static Program,
+pub struct Worker<'a> {
+    pub program: &'static Program,
     /// As the file names it.
-    pub(crate) model: Option<&'a str>,
-    pub(crate) command: Option<&'a str>,
-    pub(crate) kin: Kin,
+    pub model: Option<&'a str>,
+    pub command: Option<&'a str>,
+    pub kin: Kin,
 }
 
 /// Whether it is the agent's own program, so that a model for the agent is one for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kin {
+pub enum Kin {
     Own,
     Another,
 }
 
 impl Staff {
     /// All of `directory`; nobody, if it is not there.
-    pub(crate) fn read(directory: &Path) -> anyhow::Result<Self> {
-        let what = || Hint::new("cannot read the agents", "look at the directory's rights");
+    pub fn read(directory: &Path) -> Result<Self, FilesError> {
         let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(error).with_context(what),
+            Err(error) => return Err(FilesError::Agents(error)),
         };
         let mut paths = Vec::new();
         for entry in entries {
-            let path = entry.with_context(what)?.path();
+            let path = entry.map_err(FilesError::Agents)?.path();
             let is_hidden =
                 path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
             if !is_hidden && path.extension().is_some_and(|extension| extension == "yaml") {
@@ -84,7 +81,8 @@ impl Staff {
             }
         }
         if paths.len() > MOST {
-            bail!("`{}` has more than {MOST} agents", directory.display());
+            let directory = directory.to_owned();
+            return Err(FilesError::TooManyAgents { directory, most: MOST });
         }
         paths.sort();
         let mut staff = Self::default();
@@ -97,23 +95,20 @@ impl Staff {
     }
 
     /// Where the files are, beside `lamp.yaml`.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &str> {
+    pub fn places(&self) -> impl Iterator<Item = &str> {
         self.written.values().map(|written| written.place.as_str())
     }
 
-    fn take(&mut self, written: Written) -> anyhow::Result<()> {
+    fn take(&mut self, written: Written) -> Result<(), FilesError> {
         let name = written.file.lamp.name.clone();
         let place = written.place.clone();
         if let Some(other) = self.written.insert(name.clone(), written) {
-            bail!(Hint::new(
-                format!("`{}` and `{place}` both name their agent `{name}`", other.place),
-                "give one of them another name",
-            ));
+            return Err(FilesError::TwoAgents { first: other.place, second: place, name });
         }
         Ok(())
     }
 
-    pub(crate) fn member(&self, name: &AgentName) -> Option<Member<'_>> {
+    pub fn member(&self, name: &AgentName) -> Option<Member<'_>> {
         if let Some(written) = self.written.get(name) {
             let program = named(written.file.agent.driver)?;
             return Some(Member { program, written: Some(written) });
@@ -124,7 +119,7 @@ impl Staff {
     }
 
     /// Who works where nobody says who.
-    pub(crate) fn usual(&self) -> String {
+    pub fn usual(&self) -> String {
         let mut names = self.written.keys();
         match (names.next(), names.next()) {
             (Some(only), None) => only.to_string(),
@@ -133,7 +128,7 @@ impl Staff {
     }
 
     /// All that there are, those with a file first.
-    pub(crate) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let programs = program::ALL.into_iter().filter(|program| works_without_file(program));
         let programs = programs.map(|program| program.name.to_owned());
         let written = self.written.keys().map(ToString::to_string);
@@ -157,12 +152,12 @@ fn named(driver: Driver) -> Option<&'static Program> {
 }
 
 impl<'a> Member<'a> {
-    pub(crate) fn file(&self) -> Option<&'a AgentFile> {
+    pub fn file(&self) -> Option<&'a AgentFile> {
         self.written.map(|written| &written.file)
     }
 
     /// Who works in `mode`: the agent's program, unless the file has another for the phase.
-    pub(crate) fn worker(&self, mode: Mode) -> Worker<'a> {
+    pub fn worker(&self, mode: Mode) -> Worker<'a> {
         let Some(file) = self.file() else {
             return Worker { program: self.program, model: None, command: None, kin: Kin::Own };
         };
@@ -182,7 +177,7 @@ impl<'a> Member<'a> {
     }
 
     /// Every program that works in some mode, each once.
-    pub(crate) fn programs(&self) -> Vec<&'static Program> {
+    pub fn programs(&self) -> Vec<&'static Program> {
         let mut programs: Vec<&'static Program> = Vec::new();
         for mode in Mode::ALL {
             let program = self.worker(mode).program;
@@ -203,15 +198,15 @@ const fn choice(file: &AgentFile, mode: Mode) -> Option<&PhaseChoice> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::kept::Said;
+    use crate::server_files::Said;
 
     const FIX: &str = "lamp: { version: 1, name: fix }\nagent: { driver: claude-code, model: big }\n\
         phases: { research: { model: small }, review: { driver: codex } }\nsandbox: { repositories: [{ name: web }] }\n";
 
     /// A directory with these files.
-    pub(crate) fn staff(files: &[(&str, &str)]) -> anyhow::Result<Staff> {
+    pub fn staff(files: &[(&str, &str)]) -> Result<Staff, FilesError> {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in files {
             fs_err::write(directory.path().join(name), text).unwrap();
@@ -220,7 +215,7 @@ pub(super) mod tests {
     }
 
     /// What the files of a server say: `lamp.yaml`, and more beside it.
-    pub(crate) fn said(server: &str, files: &[(&str, &str)]) -> Said {
+    pub fn said(server: &str, files: &[(&str, &str)]) -> Said {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs_err::create_dir(at("agents")).unwrap();
@@ -282,6 +277,6 @@ pub(super) mod tests {
             "`agents/a.yaml` and `agents/b.yaml` both name their agent `fix`"
         );
         let broken = staff(&[("a.yaml", "lamp: { version: 1 }")]).unwrap_err();
-        assert!(format!("{broken:#}").contains("a.yaml:1:"), "{broken:#}");
+        assert!(broken.whole().contains("a.yaml:1:"), "{}", broken.whole());
     }
 }

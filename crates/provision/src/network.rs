@@ -19,22 +19,22 @@ use domain::{
     },
 };
 
-use crate::networks::Layers;
+use crate::layers::Layers;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
-    pub(crate) task: TaskId,
-    pub(crate) phase: EgressPhase,
-    pub(crate) asked: Asked<'a>,
+pub struct Request<'a> {
+    pub task: TaskId,
+    pub phase: EgressPhase,
+    pub asked: Asked<'a>,
     /// The rule of the agent's own model; none where no model is needed.
-    pub(crate) model: Option<&'a Rule>,
+    pub model: Option<&'a Rule>,
     /// Where an approver allows to go, if they said so.
-    pub(crate) hosts: Option<&'a BTreeSet<String>>,
+    pub hosts: Option<&'a BTreeSet<String>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Asked<'a> {
+pub enum Asked<'a> {
     /// All that is allowed, but no model.
     Everything,
     /// What a file says, with or without models.
@@ -42,7 +42,7 @@ pub(crate) enum Asked<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Models {
+pub enum Models {
     AsWritten,
     /// For checks, which ask nobody.
     LeftOut,
@@ -50,24 +50,24 @@ pub(crate) enum Models {
 
 /// A network, and what it is made of.
 #[derive(Debug)]
-pub(crate) struct Granted {
-    pub(crate) network: Network,
+pub struct Granted {
+    pub network: Network,
     /// Of all rules of all layers that count.
-    pub(crate) policy: Digest,
+    pub policy: Digest,
     /// What may be reached, in words.
-    pub(crate) allowed: BTreeSet<String>,
+    pub allowed: BTreeSet<String>,
 }
 
 impl Granted {
     /// Whether package registries may be reached.
-    pub(crate) fn names_registries(&self) -> bool {
+    pub fn names_registries(&self) -> bool {
         let rules = self.network.egress.layers(self.network.phase).flat_map(|it| &it.allow);
         rules.into_iter().any(|rule| matches!(rule, Rule::Bundle(Bundle::Registry(_))))
     }
 }
 
 /// The network of one sandbox, or why there is none: a sentence with what can be done.
-pub(crate) fn grant(layers: &Layers, request: Request<'_>) -> Result<Granted, String> {
+pub fn grant(layers: &Layers, request: Request<'_>) -> Result<Granted, String> {
     let phase = request.phase;
     let own: BTreeSet<Rule> = match request.asked {
         Asked::Everything => possible(layers, phase),
@@ -198,8 +198,8 @@ fn digest(egress: &Egress, phase: EgressPhase) -> Digest {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::agents::tests::said, *};
-    use crate::kept::Said;
+    use super::*;
+    use crate::{agents::tests::said, server_files::Said};
 
     const MODELS: &str =
         "models: [{ name: a, provider: anthropic }, { name: o, provider: openai }]\n";

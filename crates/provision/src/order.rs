@@ -20,14 +20,13 @@ use domain::{
     request::{ChannelKind, RepositoryUse, Source, Trigger, Triggerer},
 };
 
-use super::{agents::Member, roster};
-use crate::{kept::Said, networks::Layers, outward::OWNER};
+use crate::{OWNER, agents::Member, layers::Layers, roster, server_files::Said};
 
 /// How long a plan or a question waits for an answer where nobody says.
 const PATIENCE: Duration = Duration::from_hours(24);
 
 /// The task of a wish, by the files as they are. Repositories are not looked at yet.
-pub(super) fn order(said: &Said, layers: &Layers, wish: &Wish) -> Result<Order, OrderError> {
+pub fn order(said: &Said, layers: &Layers, wish: &Wish) -> Result<Order, OrderError> {
     let Wish { by, door, .. } = wish;
     let unfit = |reason: String| OrderError::Agent { reason };
     let agent = agent(said, wish)?;
@@ -224,7 +223,8 @@ fn gate(policy: &Policy, file: Option<&AgentFile>, owner: &Person) -> GateRules 
 mod tests {
     use domain::{approval::FourEyes, id::PersonId, people::Role};
 
-    use super::{super::agents::tests::said, *};
+    use super::*;
+    use crate::agents::tests::said;
 
     const MODEL: &str = "models: [{ name: a, provider: anthropic, model: big }]\n";
 
@@ -339,7 +339,7 @@ mod tests {
             "the agent's file is for `web`, `api`, and not for `shop`"
         );
         let any = FIX.replace("{ name: web }", "{ name: any }");
-        let any = super::super::agents::tests::said(MODEL, &[("agents/fix.yaml", &any)]);
+        let any = crate::agents::tests::said(MODEL, &[("agents/fix.yaml", &any)]);
         let (trigger, _) = ordered(&any, &wish(&["shop"])).unwrap();
         assert_eq!(trigger.repositories.len(), 2, "`shop`, and `api` to be read");
         let builtin = Wish { agent: "builtin".parse().ok(), ..wish(&["shop"]) };
@@ -386,7 +386,7 @@ mod tests {
             ordered(&said, &wish).unwrap_err()
         };
         let branch = FIX.replace("{ name: web }", "{ name: web, branch: next }");
-        let branched = super::super::agents::tests::said(MODEL, &[("agents/fix.yaml", &branch)]);
+        let branched = crate::agents::tests::said(MODEL, &[("agents/fix.yaml", &branch)]);
         let refused = ordered(&branched, &wish(&["web"])).unwrap_err();
         assert_eq!(
             refused,

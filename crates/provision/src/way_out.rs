@@ -6,7 +6,6 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Context as _, anyhow};
 use config::{
     policy::PolicyFile,
     server::{Model, ProviderTools, ServerFile},
@@ -20,7 +19,8 @@ use egress::bundles::{
     model::{self, ModelRoute, Models, Upstream},
     registries::{self, Answers, RegistryHosts, Sources},
 };
-use terminal::report::Hint;
+
+use crate::files::FilesError;
 
 /// Whether the certificates that files name are read. Who only wants to know what is allowed need not have them.
 #[derive(Debug, Clone, Copy)]
@@ -31,23 +31,20 @@ pub enum Certificates<'a> {
 }
 
 impl Certificates<'_> {
-    fn read(self, name: &str) -> anyhow::Result<Option<String>> {
+    fn read(self, name: &str) -> Result<Option<String>, FilesError> {
         let Self::Beside(directory) = self else { return Ok(None) };
         let path = directory.join(name);
-        text_file::read(&path).map(Some).map_err(|error| {
-            let what = format!("cannot read the certificate `{}`: {error}", path.display());
-            anyhow!(Hint::new(what, error.help()))
-        })
+        text_file::read(&path).map(Some).map_err(|reason| FilesError::Certificate { path, reason })
     }
 }
 
 /// Providers, forges and clouds of a server.
-pub fn known(file: &ServerFile, certificates: Certificates<'_>) -> anyhow::Result<Known> {
+pub fn known(file: &ServerFile, certificates: Certificates<'_>) -> Result<Known, FilesError> {
     let routes: Vec<ModelRoute> = file
         .models
         .iter()
         .map(|model| route(model, certificates))
-        .collect::<anyhow::Result<_>>()?;
+        .collect::<Result<_, FilesError>>()?;
     let public = GithubHosts::public()?;
     let own = file.github_servers.iter().map(GithubHosts::enterprise);
     let clouds = file
@@ -62,14 +59,12 @@ pub fn known(file: &ServerFile, certificates: Certificates<'_>) -> anyhow::Resul
     })
 }
 
-fn route(model: &Model, certificates: Certificates<'_>) -> anyhow::Result<ModelRoute> {
-    let upstream = |url: &config::server::PublicUrl| -> anyhow::Result<Upstream> {
-        let place = url.as_str().parse().with_context(|| {
-            Hint::new(
-                format!("the `url` of model `{}` cannot be used", model.name),
-                "name its host; an address goes into `addresses`",
-            )
-        })?;
+fn route(model: &Model, certificates: Certificates<'_>) -> Result<ModelRoute, FilesError> {
+    let upstream = |url: &config::server::PublicUrl| -> Result<Upstream, FilesError> {
+        let place = url
+            .as_str()
+            .parse()
+            .map_err(|source| FilesError::ModelUrl { model: model.name.to_string(), source })?;
         let addresses: Vec<IpAddr> = model.addresses.iter().map(|it| it.get()).collect();
         let authority = match &model.ca {
             Some(ca) => certificates.read(ca.as_str())?,
@@ -93,7 +88,7 @@ fn route(model: &Model, certificates: Certificates<'_>) -> anyhow::Result<ModelR
 pub fn internal(
     file: &PolicyFile,
     certificates: Certificates<'_>,
-) -> anyhow::Result<BTreeMap<String, Internal>> {
+) -> Result<BTreeMap<String, Internal>, FilesError> {
     let one = |host: &config::policy::InternalHost| {
         let ports = host.ports.iter().filter_map(|port| u16::try_from(port.get()).ok()).collect();
         let authority = match &host.ca {
