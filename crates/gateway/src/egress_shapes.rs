@@ -150,3 +150,26 @@ impl From<NetworkError> for Trouble {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::policy::EgressPhase;
+
+    use super::*;
+
+    #[test]
+    fn a_network_that_is_refused_says_what_the_policy_would_need() {
+        let Trouble(problem) = NetworkError::NotAllowed {
+            what: "the sandbox asks for `evil.example.com`".to_owned(),
+            phase: EgressPhase::Implement,
+            asked: vec!["github".to_owned(), "evil.example.com".to_owned()],
+        }
+        .into();
+        assert_eq!(problem.code, Code::Forbidden);
+        assert_eq!(problem.message, "the sandbox asks for `evil.example.com`");
+        assert_eq!(
+            problem.help.unwrap(),
+            "the server's policy.yaml has to say `egress: { implement: { allow: ['github', 'evil.example.com'] } }`; or ask for less"
+        );
+    }
+}

@@ -252,3 +252,45 @@ pub(crate) fn refused(refusal: &Refusal) -> Problem {
     };
     Problem::new(code, refusal.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use contracts::sandbox::SandboxError;
+    use domain::{code::RepositoryName, money::Money, request::ChannelKind};
+
+    use super::*;
+
+    #[test]
+    fn a_task_that_is_not_begun_says_why_and_what_helps() {
+        let web = || -> RepositoryName { "web".parse().unwrap() };
+        let unreadable = |taken| OrderError::Unreadable {
+            error: SandboxError::Source { repository: "web".to_owned(), reason: "gone".to_owned() },
+            taken,
+        };
+        let free = Taken { free: "web-2".to_owned(), url: "/srv/web".to_owned() };
+        let rejected = || ForgeError::Rejected { reason: "no".to_owned() };
+        let all = [
+            OrderError::Agent { reason: "this server has no agent `x`".to_owned() },
+            OrderError::ClosedDoor { door: ChannelKind::Cli },
+            OrderError::TooManyAttempts { most: 2 },
+            OrderError::BudgetTooLarge { most: Money::from_dollars(3) },
+            OrderError::Revision { repository: web() },
+            OrderError::NotListed { repository: "shop".parse().unwrap(), listed: vec![web()] },
+            OrderError::OtherBranch { repository: web(), branch: "next".to_owned() },
+            OrderError::OnlyRead { repository: web() },
+            OrderError::Unplaced { repository: web() },
+            unreadable(None),
+            unreadable(Some(free)),
+            OrderError::NoBranch { repository: web(), error: rejected() },
+            OrderError::Forge(ForgeError::NoRepository(web())),
+            OrderError::Forge(rejected()),
+            OrderError::Broken { reason: "the disk is gone".to_owned() },
+        ];
+        let told = all.map(|error| {
+            let Trouble(Problem { code, message, help, .. }) = error.into();
+            let help = help.map(|help| format!("\n  {help}")).unwrap_or_default();
+            format!("{code:?}: {message}{help}")
+        });
+        insta::assert_snapshot!(told.join("\n"));
+    }
+}

@@ -19,7 +19,7 @@ use domain::{
     policy::ModelProvider,
 };
 use futures::future::BoxFuture;
-use gateway::{AgentDesk, Layer, Model, Offer, Offered, Package, Start, WorkError};
+use gateway::sockets::{AgentDesk, Layer, Model, Offer, Offered, Package, Start, WorkError};
 use provision::{
     OWNER,
     models::{self, NoModel},

@@ -13,7 +13,7 @@ use contracts::{
 };
 use domain::{agent::Tier, time::Timestamp};
 use futures::future::BoxFuture;
-use gateway::{Cleaned, Exposing, NotCleaned, Values};
+use gateway::sockets::{Cleaned, Exposing, NotCleaned, Values};
 use secrets::{
     keeper::{Exposed, Keeper, Use, Witness},
     redact::Redactor,

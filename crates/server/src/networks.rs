@@ -44,7 +44,7 @@ impl Networks {
     }
 }
 
-impl gateway::Networks for Networks {
+impl gateway::sockets::Networks for Networks {
     fn settled(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.settled())
     }

@@ -17,7 +17,7 @@ use contracts::{
 };
 use domain::code::{Access, RepositoryName};
 use futures::future::BoxFuture;
-use gateway::{Source, Sources};
+use gateway::sockets::{Source, Sources};
 use images::base::host::HostView;
 use sandbox::{PoolSettings, Provider, Retention, Settings, Walls, repositories::MirrorError};
 use terminal::report::Hint;

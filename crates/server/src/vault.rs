@@ -14,7 +14,7 @@ use contracts::{
 use domain::agent::AgentName;
 use egress::broker::Broker;
 use futures::future::BoxFuture;
-use gateway::{Kept, SecretShelf, ShelfError};
+use gateway::sockets::{Kept, SecretShelf, ShelfError};
 use provision::OWNER;
 use secrets::{
     keeper::{DeleteError, Keeper, Master, OldKey, SetError, TurnError},

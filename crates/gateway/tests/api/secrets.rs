@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 use contracts::secret::{Description, Entry, OldKey, SecretName, Turned};
 use domain::time::Timestamp;
 use futures::future::BoxFuture;
-use gateway::{Kept, SecretShelf, ShelfError};
+use gateway::sockets::{Kept, SecretShelf, ShelfError};
 use wire::{
     client::ClientError,
     error::Code,

@@ -2,9 +2,16 @@
 
 use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
-use gateway::{Closing, Door, Patience, Token};
+use engine::Engine;
+use gateway::{Closing, Door, Patience, TaskDoor, Token};
+use store::Place;
 use tempfile::TempDir;
-use testkit::{ids::SystemIds, ledger::Ledger, world::ScriptedSandboxes};
+use testkit::{
+    clock::AnyClock,
+    ids::SystemIds,
+    ledger::Ledger,
+    world::{ScriptedSandboxes, World},
+};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::client::{Client, Endpoint};
@@ -31,6 +38,16 @@ impl Stage {
         let directory = tempfile::tempdir().unwrap();
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
+        let place = Place::new(directory.path().join("data"));
+        let store = Arc::new(store::open(&place.sqlite_url(), &place).await.unwrap());
+        let world = Arc::new(World::new(ledger.clone(), AnyClock::System));
+        let tasks = TaskDoor {
+            front: Arc::new(Engine::new(store, world, World::settings("engine"))),
+            ids: Arc::new(SystemIds),
+            person: testkit::ann(),
+            owner: "ann".to_owned(),
+            closing: Closing { stop: stop.clone(), talks: servers.clone() },
+        };
         let door = Door {
             sandboxes: Arc::new(ScriptedSandboxes::new(ledger)),
             sources: Arc::new(Without),
@@ -44,6 +61,7 @@ impl Stage {
         };
         let shelf = Arc::new(crate::secrets::ScriptedShelf::default());
         let router = gateway::router(door).merge(gateway::secrets_router(shelf));
+        let router = router.merge(gateway::tasks_router(tasks));
         let router = gateway::without_values(router, Arc::new(crate::values::OneValue));
         let unix = UnixListener::bind(directory.path().join("lamp.sock")).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -7,7 +7,7 @@ use contracts::{
     secret::{ExposeError, SecretName, SecretValue},
 };
 use futures::future::BoxFuture;
-use gateway::{Cleaned, Exposing, NotCleaned, Values};
+use gateway::sockets::{Cleaned, Exposing, NotCleaned, Values};
 use wire::files::PathQuery;
 
 use crate::stage::Stage;

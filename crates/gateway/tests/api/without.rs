@@ -9,7 +9,7 @@ use contracts::{
 };
 use domain::id::SandboxId;
 use futures::future::BoxFuture;
-use gateway::{AgentDesk, Networks, Offered, Source, Sources, Start, WorkError};
+use gateway::sockets::{AgentDesk, Networks, Offered, Source, Sources, Start, WorkError};
 use tokio::sync::mpsc;
 
 pub(crate) struct Without;
