@@ -18,8 +18,9 @@ use contracts::{
 use domain::code::{Access, RepositoryName};
 use futures::future::BoxFuture;
 use gateway::sockets::{Source, Sources};
+use git::MirrorError;
 use images::base::host::HostView;
-use sandbox::{PoolSettings, Provider, Retention, Settings, Walls, repositories::MirrorError};
+use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
 use terminal::report::Hint;
 
 /// What this host has for sandboxes: `sandboxes` and `retention` of a `lamp.yaml`.

@@ -1,20 +1,19 @@
 //! Where a line is from: the commit that git blames for it, found from objects alone.
 
-use contracts::forge::{Blamed, ForgeError, Forges as _};
+use contracts::{
+    forge::{Blamed, ForgeError, Forges as _},
+    sandbox::Sandboxes,
+};
 use domain::code::RepositoryName;
+use git::{GitError, run};
 
 use super::{READING, ReadError, find};
-use crate::{
-    git::{GitError, run},
-    house::House,
-    plain::PlainGit,
-    shown,
-};
+use crate::{plain::PlainGit, shown};
 
 /// Bytes of a path, and of a line that is shown.
 const LONGEST: usize = 4096;
 
-impl<H: House> PlainGit<H> {
+impl<S: Sandboxes> PlainGit<S> {
     /// As [`contracts::forge::Forges::blame`].
     pub(crate) async fn blamed(
         &self,
@@ -29,8 +28,8 @@ impl<H: House> PlainGit<H> {
             ));
         }
         let head = self.head(repository).await?;
-        let mirror = find(&self.house, repository, &[&head]).await?;
-        let mut command = self.house.git().on(&mirror.path);
+        let mirror = find(&self.host, repository, &[&head]).await?;
+        let mut command = self.host.git().on(&mirror.path);
         let lines = format!("{line},{line}");
         command.args([
             "blame",
