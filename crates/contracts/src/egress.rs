@@ -23,7 +23,7 @@ use domain::{
 };
 use futures::future::BoxFuture;
 
-use crate::{sandbox::Owner, secret::SecretName};
+use crate::{owner::Owner, secret::SecretName};
 
 /// Opens and closes the way out.
 pub trait Road: Send + Sync + 'static {

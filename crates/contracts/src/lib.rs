@@ -23,6 +23,7 @@ pub mod egress;
 pub mod forge;
 pub mod ids;
 pub mod outfit;
+mod owner;
 pub mod promises;
 pub mod sandbox;
 pub mod secret;

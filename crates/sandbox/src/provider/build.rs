@@ -23,15 +23,12 @@ use images::{
 };
 use tokio::sync::mpsc;
 
-use crate::{
-    provider::{
-        Blueprint, Booted, Disk, Inner, Provider,
-        errand::{self, Errand, Outcome},
-        road::SetupRoad,
-    },
-    repositories::Checkouts,
-    stack::Stack,
+use super::{
+    Blueprint, Booted, Disk, Inner, Provider,
+    errand::{self, Errand, Outcome},
+    road::SetupRoad,
 };
+use crate::{repositories::Checkouts, stack::Stack};
 
 /// A recipe with everything that its key is made of.
 #[derive(Debug)]
