@@ -28,7 +28,10 @@ use super::{
     errand::{self, Errand, Outcome},
     road::SetupRoad,
 };
-use crate::{repositories::Checkouts, stack::Stack};
+use crate::{
+    repositories::{Checkouts, manifests},
+    stack::Stack,
+};
 
 /// A recipe with everything that its key is made of.
 #[derive(Debug)]
@@ -131,7 +134,7 @@ impl Inner {
             repository: source.repository.to_string(),
             reason,
         };
-        let tree = self.mirrors.manifests(&source.repository, &source.commit).await;
+        let tree = manifests(&self.mirrors, &source.repository, &source.commit).await;
         let tree = tree.map_err(|error| wrong(error.to_string()))?;
         let proposal = detect::propose(&tree);
         let named = proposal.iter().flat_map(|proposal| &proposal.lockfiles);
