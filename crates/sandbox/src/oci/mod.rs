@@ -28,7 +28,7 @@ use domain::agent::Tier;
 use guest::protocol::{Ask, FRAME_LIMIT, FrameError, VERSION, encode};
 use launcher::plan::{Hosted, Launch, STAGE};
 
-pub use crate::runtime::Runtime;
+pub(crate) use crate::runtime::Runtime;
 use crate::{control_groups::Limits, settings::Walls};
 
 pub(crate) use memory::Memory;
