@@ -84,34 +84,34 @@ fn resolved(
             (from.get(..from.len().checked_sub(ups)?)?.to_vec(), &path[ups..])
         }
         _ if modules.contains_key(&child(from, first)) => (from.to_vec(), path),
-        name => return imported(modules, from, name, rest, depth),
+        name => return imported(modules, from, name, rest, depth).flatten(),
     };
     while let Some((next, more)) = rest.split_first() {
         let below = child(&at, next);
         if !modules.contains_key(&below) {
-            // It is defined there, or only listed there.
+            // It is defined there, or only listed there, and then comes from somewhere else, perhaps from another room.
             let listed = (at != from).then(|| imported(modules, &at, next, more, depth));
-            return listed.flatten().or(Some(at));
+            return listed.flatten().unwrap_or(Some(at));
         }
         (at, rest) = (below, more);
     }
     modules.contains_key(&at).then_some(at)
 }
 
-/// What `name` was imported from into `at`, if it was and comes from this room.
+/// The module that `name` was imported from into `at`, if it was; none, if it comes from another room.
 fn imported(
     modules: &BTreeMap<Place, Module>,
     at: &[String],
     name: &str,
     rest: &[String],
     depth: usize,
-) -> Option<Place> {
+) -> Option<Option<Place>> {
     let module = modules.get(at)?;
     let (_, path) = module.imports.iter().find(|(known, path)| {
         known == name && path.first().is_some_and(|first| first != name || path.len() > 1)
     })?;
     let whole: Place = path.iter().chain(rest).cloned().collect();
-    resolved(modules, at, &whole, depth + 1)
+    Some(resolved(modules, at, &whole, depth + 1))
 }
 
 fn child(parent: &[String], name: &str) -> Place {
