@@ -23,10 +23,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("egress", "gateway"),
     ("egress", "wire"),
     ("egress", "wire::head"),
-    ("engine", ""),
-    ("gateway", ""),
-    ("gateway", "routes"),
-    ("gateway", "task_shapes"),
     ("server", "household"),
 ];
 

@@ -26,6 +26,7 @@ mod openapi_words;
 mod problem;
 mod pull_desk;
 mod rates;
+mod router;
 mod routes;
 mod serve;
 mod sources;
@@ -45,8 +46,8 @@ pub use networks::{NetworkResolver, NoNetworks};
 pub use openapi::document;
 pub use pull_desk::PullDesk;
 pub use rates::Rate;
+pub use router::router;
 pub use routes::{
-    router,
     secrets::{SecretShelf, secrets_router},
     tasks::tasks_router,
 };

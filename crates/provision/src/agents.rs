@@ -206,7 +206,7 @@ pub(crate) mod tests {
         phases: { research: { model: small }, review: { driver: codex } }\nsandbox: { repositories: [{ name: web }] }\n";
 
     /// A directory with these files.
-    pub fn staff(files: &[(&str, &str)]) -> Result<Staff, FilesError> {
+    pub(crate) fn staff(files: &[(&str, &str)]) -> Result<Staff, FilesError> {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in files {
             fs_err::write(directory.path().join(name), text).unwrap();
@@ -215,7 +215,7 @@ pub(crate) mod tests {
     }
 
     /// What the files of a server say: `lamp.yaml`, and more beside it.
-    pub fn said(server: &str, files: &[(&str, &str)]) -> Said {
+    pub(crate) fn said(server: &str, files: &[(&str, &str)]) -> Said {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs_err::create_dir(at("agents")).unwrap();

@@ -26,6 +26,8 @@ pub mod network;
 pub mod outfit;
 pub mod roster;
 pub mod server_files;
+#[cfg(test)]
+mod tables_tests;
 pub mod way_out;
 
 /// Who does what comes through the doors: there are no accounts yet.

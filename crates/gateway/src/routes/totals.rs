@@ -13,7 +13,7 @@ use wire::{
     why::{Why, WhyQuery},
 };
 
-use super::tasks::look;
+use super::named;
 use crate::{
     extract::{NoWords, Words, bad},
     problem::Answer,
@@ -37,7 +37,7 @@ pub(crate) async fn usage(
     State(behind): State<Behind>,
     Words(query): Words<UsageQuery>,
 ) -> Answer<Json<Usage>> {
-    let repository = query.repository.as_deref().map(look::repository).transpose()?;
+    let repository = query.repository.as_deref().map(named::repository).transpose()?;
     let filter = Filter { repository, ..Filter::default() };
     let store = behind.store()?;
     let mut page = Page { before: None, size: Page::LONGEST };
@@ -119,7 +119,7 @@ pub(crate) async fn why(
     State(behind): State<Behind>,
     Words(query): Words<WhyQuery>,
 ) -> Answer<Json<Why>> {
-    look::repository(&query.repository)?;
+    named::repository(&query.repository)?;
     if query.line == 0 {
         return Err(bad("lines are counted from 1"));
     }

@@ -28,13 +28,13 @@ use feedback::{
     verdict::{Conclusion, Evidence, Outcome as CheckOutcome, Verdict, judge},
 };
 
-pub(crate) use self::{capture::Captured, tests_touched::Touched};
 use self::{
     capture::Place,
     choice::{Chosen, Origin},
     rounds::Round,
 };
 use super::{Done, Outcome, Scene, Trouble, open};
+use crate::captured::Captured;
 use crate::{Hands, record::ChecksRecord};
 
 /// The sandboxes in which a check that failed is run again before it is believed: each is another, so that no run finds what one before it
