@@ -23,7 +23,6 @@ const KNOWN: &[(&str, &str)] = &[
     ("egress", "gateway"),
     ("egress", "wire"),
     ("egress", "wire::head"),
-    ("server", "household"),
 ];
 
 /// An arrow, with a path that makes it one.

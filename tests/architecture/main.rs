@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  rooms      the table in ARCHITECTURE.md   against  cargo metadata
+//!  problems   who makes the API's refusals
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
 //!  cycles     the modules of every room: none needs one that needs it
@@ -16,6 +17,7 @@
 mod cycles;
 mod links;
 mod modules;
+mod problems;
 mod promises;
 mod rooms;
 mod supply;
