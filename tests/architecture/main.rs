@@ -5,6 +5,7 @@
 //!  problems   who makes the API's refusals
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
+//!  cycles     the modules of every room: none needs one that needs it
 //!  links      every relative markdown link   against  the files and headings it points at
 //!  tidy       every file that git would commit: small rules that a reviewer should not have to remember
 //! ```
@@ -13,7 +14,9 @@
 //! than one test run.
 #![cfg(test)]
 
+mod cycles;
 mod links;
+mod modules;
 mod problems;
 mod promises;
 mod rooms;
