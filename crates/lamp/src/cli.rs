@@ -17,7 +17,6 @@ use crate::{
         demo::Demo,
         doctor::Doctor,
         egress::Egress,
-        egress_gateway::EgressGateway,
         image::Image,
         policy::Policy,
         pr::Pr,
@@ -73,8 +72,6 @@ pub(crate) enum Command {
     Agent(Agent),
     Secret(Secret),
     Egress(Egress),
-    #[command(hide = true)]
-    EgressGateway(EgressGateway),
     Audit(Audit),
     Backup(Backup),
     Restore(Restore),

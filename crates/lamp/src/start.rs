@@ -7,7 +7,6 @@ use std::{
 
 use crate::{
     cli::{self, Cli, Command},
-    commands::egress_gateway::EgressGateway,
     data_directory::Account,
     doctor::attempt,
     environment::Environment,
@@ -103,7 +102,6 @@ fn run(
         Command::Agent(agent) => agent.run(environment, out, err),
         Command::Secret(secret) => secret.run(environment, out, err),
         Command::Egress(egress) => egress.run(environment, colors, out),
-        Command::EgressGateway(_) => EgressGateway::run(),
         Command::Version(version) => version.run(out),
         Command::Completions(completions) => completions.run(cli::command(), out),
     }

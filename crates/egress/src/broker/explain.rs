@@ -3,10 +3,8 @@
 use domain::policy::{LayerKind, Rule, Rules};
 
 use super::ruling::{Connection, Judged, Ruling};
-use crate::{
-    ask::{Body, Dial, Refusal, Request, Way},
-    bundles::place::{Place, PlaceError},
-};
+use crate::bundles::place::{Place, PlaceError};
+use proxy::ask::{Body, Dial, Refusal, Request, Way};
 
 /// The whole answer. Nothing was sent anywhere for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
