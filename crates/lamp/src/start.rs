@@ -5,16 +5,17 @@ use std::{
     io::{self, Write},
 };
 
-use crate::{
-    cli::{self, Cli, Command},
+use doctor::attempt;
+use terminal::{
+    colors::{ColorChoice, Colors, Stream},
     data_directory::Account,
-    doctor::attempt,
     environment::Environment,
     exit::Exit,
     format::Format,
     report,
-    terminal::{ColorChoice, Colors, Stream},
 };
+
+use crate::cli::{self, Cli, Command};
 
 pub(crate) fn start(arguments: Vec<OsString>) -> Exit {
     // `lamp doctor` starts itself again to try things that would change the
