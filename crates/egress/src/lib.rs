@@ -18,8 +18,8 @@
 //! | [`model`] | what models cost |
 //! | [`trust`] | whom a sandbox believes, and what programs inside need for it |
 //!
-//! **Invariant:** no byte that a sandbox or a host sends is parsed here. What the proxy says about it has a type, and is within
-//! `proxy::ask::bounds`.
+//! **Invariant:** no body and no answer is parsed here. What the proxy says of them has a type, and is within `proxy::ask::bounds`; so are the
+//! host, the path and the few headers that rules are about.
 
 pub mod broker;
 pub mod bundles;

@@ -164,3 +164,7 @@ fn line(text: &str, most: usize, what: &'static str) -> Result<(), OutOfBounds> 
 const fn few(count: usize, most: usize, what: &'static str) -> Result<(), OutOfBounds> {
     if count > most { Err(OutOfBounds(what)) } else { Ok(()) }
 }
+
+#[cfg(test)]
+#[path = "bounds_tests.rs"]
+mod tests;
