@@ -8,15 +8,19 @@
 //! | `lamp-proxy` | `proxy` | reads what sandboxes say | as `lamp` is |
 //!
 //! Launcher, guest and proxy are handed out as sealed files in memory: nobody can change them after, not even a process
-//! that runs from one and finds a way to open itself for writing. The agent is only bytes, for whoever puts it
+//! that runs from one and finds a way to open itself for writing. They are copied by the kernel from the file that this process runs from,
+//! so that they take no memory of the server's. The agent is only bytes, for whoever puts it
 //! inside; as long as nobody asks for them, they are not read from the disk.
+
+mod own;
 
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-guest"));
-const LAUNCHER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-launcher"));
+static GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-guest"));
+static LAUNCHER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-launcher"));
+static PROXY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-proxy"));
 
 /// `lamp-agent`, the built-in agent: a static program for the inside of any sandbox.
 pub fn agent() -> &'static [u8] {
@@ -31,7 +35,6 @@ pub fn guest() -> std::io::Result<OwnedFd> {
 
 /// `lamp-proxy`, the process that reads what sandboxes say.
 pub fn proxy() -> std::io::Result<OwnedFd> {
-    static PROXY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lamp-proxy"));
     sealed("lamp-proxy", PROXY)
 }
 
@@ -40,12 +43,14 @@ pub fn launcher() -> std::io::Result<OwnedFd> {
     sealed("lamp-launcher", LAUNCHER)
 }
 
-fn sealed(name: &str, program: &[u8]) -> std::io::Result<OwnedFd> {
+fn sealed(name: &str, program: &'static [u8]) -> std::io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Kernels before 6.3 do not know `EXEC`, and need none.
     let file =
         memfd_create(name, flags | MemfdFlags::EXEC).or_else(|_| memfd_create(name, flags))?;
-    let mut rest = program;
+    // What could not be copied unread is read and written.
+    let copied = own::copy(program, &file).unwrap_or_default();
+    let mut rest = program.get(copied..).unwrap_or_default();
     while !rest.is_empty() {
         let written = rustix::io::write(&file, rest)?;
         rest = rest.get(written..).unwrap_or_default();
@@ -57,9 +62,32 @@ fn sealed(name: &str, program: &[u8]) -> std::io::Result<OwnedFd> {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write as _, os::unix::fs::PermissionsExt as _, process::Command};
+    use std::{
+        io::Write as _,
+        os::{fd::AsRawFd as _, unix::fs::PermissionsExt as _},
+        process::Command,
+    };
 
     use super::*;
+
+    #[test]
+    fn a_sealed_program_is_whole_and_nobody_can_change_it() {
+        for (sealed, program) in [(guest(), GUEST), (launcher(), LAUNCHER), (proxy(), PROXY)] {
+            let path = format!("/proc/self/fd/{}", sealed.as_ref().unwrap().as_raw_fd());
+            assert!(std::fs::read(&path).unwrap() == program, "it is what was built");
+            let opened = std::fs::OpenOptions::new().write(true).open(&path);
+            assert!(opened.and_then(|mut file| file.write_all(b"x")).is_err());
+        }
+    }
+
+    #[test]
+    fn the_proxy_serves_nobody_but_the_server_that_started_it() {
+        let sealed = proxy().unwrap();
+        let mut command = Command::new(format!("/proc/self/fd/{}", sealed.as_raw_fd()));
+        let told = command.env_clear().stdin(std::process::Stdio::null()).output().unwrap();
+        assert!(!told.status.success(), "{told:?}");
+        assert!(String::from_utf8_lossy(&told.stderr).starts_with("lamp-proxy: "), "{told:?}");
+    }
 
     #[test]
     fn the_built_in_agent_runs_without_any_library_and_is_small() {
