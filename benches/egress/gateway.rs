@@ -28,8 +28,7 @@ use domain::{
 use egress::{
     broker::{
         self, Broker, Gateways, ServeError,
-        cause::NoCauses,
-        credentials::{NoCredentials, Seal},
+        credentials::Seal,
         ledger::{FileLedger, Rotation},
         standing::{SpendingLimits, Standing},
         traffic::Allowances,
@@ -47,6 +46,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     clients::{Route, Way},
+    nobody::{NoCauses, NoCredentials},
     race::Lane,
     upstream::{BLIND, SEEN, Upstream},
     watch::Watched,
