@@ -5,6 +5,8 @@
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
 //!  links      every relative markdown link   against  the files and headings it points at
+//!  functions  which of them are tests, and how they end
+//!  left_out   what tests/unsupported.txt excuses on CI, and the script that reads it
 //!  tidy       every file that git would commit: small rules that a reviewer should not have to remember
 //! ```
 //!
@@ -12,6 +14,8 @@
 //! than one test run.
 #![cfg(test)]
 
+mod functions;
+mod left_out;
 mod links;
 mod promises;
 mod rooms;

@@ -3,23 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::internet::{House, Internet};
-
-/// What cannot be tried here is told and counted, never taken for passed.
-pub(crate) fn unsupported(what: &str, why: &str) {
-    println!("unsupported: {what}: {why}");
-}
-
-/// The toy internet, where this host can have one.
-pub(crate) fn internet() -> Option<Internet> {
-    match Internet::build() {
-        Ok(internet) => Some(internet),
-        Err(why) => {
-            unsupported("clients in a toy internet", &why);
-            None
-        }
-    }
-}
+use tests::internet::House;
 
 /// A branch that may be pushed to.
 #[derive(Debug, Clone, Copy)]

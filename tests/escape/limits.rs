@@ -68,7 +68,7 @@ async fn processes_and_memory_run_out_for_one_sandbox_only() {
         tally.check(&format!("{tier} the neighbour at the end"), "answers", answers.into());
     }
     stage.end().await;
-    tally.finish("processes and memory");
+    tally.finish("processes and memory", 1);
 }
 
 async fn fork_bomb(stage: &Stage, tier: Tier, neighbour: SandboxId, tally: &mut Tally) {
@@ -201,7 +201,7 @@ async fn the_disk_is_full_for_one_sandbox_only() {
     }
     stage.end().await;
     greedy(&mut tally).await;
-    tally.finish("disk");
+    tally.finish("disk", 1);
 }
 
 async fn filled(
@@ -345,7 +345,7 @@ async fn what_all_share_is_shared_out() {
         flood(&stage, tier, &mut tally).await;
     }
     stage.end().await;
-    tally.finish("shared things");
+    tally.finish("shared things", 1);
 }
 
 async fn processor(stage: &Stage, tier: Tier, tally: &mut Tally) {
