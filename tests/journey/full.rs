@@ -62,6 +62,10 @@ pub(crate) fn it_comes_to_the_same_and_is_paid_for(moment: Moment) {
         let each = calm.spent.money.micros / calm.requests;
         assert!(each > 0, "{:#?}", calm.spent);
         let (spent, requests) = (&killed.spent, killed.requests);
+        eprintln!(
+            "calm: {} for {:?}; killed: {} for {:?}",
+            calm.requests, calm.spent, requests, spent
+        );
         assert!(spent.money.micros >= requests * each, "{requests} requests for {spent:#?}");
         let (paid, owed) = (paid(spent), owed(&killed.told));
         assert!(paid.0 <= owed.0 && paid.1 <= owed.1, "{paid:?} for {owed:?}");
