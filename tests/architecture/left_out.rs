@@ -39,9 +39,9 @@ fn script(directory: &Path, list: &Path) -> Command {
 fn what_cannot_run_is_told_once_and_counted() {
     let (said, is_content) = report(TOLD, "", &[]);
     insta::assert_snapshot!(said, @r"
-      unlisted tests::escape calls::all: the tier `untrusted`: gVisor (runsc) is missing
-      unlisted images disk::one: a pool needs root
-      unlisted images disk::two: a pool needs root
+      unlisted: tests::escape calls::all: the tier `untrusted`: gVisor (runsc) is missing
+      unlisted: images disk::one: a pool needs root
+      unlisted: images disk::two: a pool needs root
     unsupported: 2 tests, 1 parts
     ");
     assert!(is_content, "a smaller machine than CI's is fine");
@@ -50,12 +50,12 @@ fn what_cannot_run_is_told_once_and_counted() {
 
 #[test]
 fn where_all_is_required_only_what_is_listed_is_excused() {
-    let all =
-        "# why\n\nimages disk::* | - | no root\ntests::escape calls::all | the tier * | none\n";
+    let all = "# why\n\nimages disk::* | - | no root\ntests::escape calls::all | the tier *: gVisor * is missing | none\n";
     let some = "images disk::two | - | no root\ntests::escape calls::all | - | none\n";
     for required in [("CI", "true"), ("LAMP_REQUIRE", "all")] {
         let (said, is_content) = report(TOLD, all, &[required]);
         assert!(is_content && !said.contains("unlisted"), "{said}");
+        assert!(said.contains("listed, 2 times: images disk::* | - | no root"), "{said}");
         let (said, is_content) = report(TOLD, some, &[required]);
         assert!(
             !is_content && said.contains("2 that tests/unsupported.txt does not list"),
@@ -69,7 +69,7 @@ fn where_all_is_required_only_what_is_listed_is_excused() {
 fn an_entry_that_nothing_needs_is_told() {
     let (said, is_content) = report("", "images disk::* | - | no root\n", &[("CI", "true")]);
     insta::assert_snapshot!(said, @r"
-      stale?   listed, but it ran or was not asked: images disk::* | - | no root
+      stale? listed, but it ran or was not asked: images disk::* | - | no root
     unsupported: 0 tests, 0 parts
     ");
     assert!(is_content);

@@ -13,7 +13,7 @@ pub(crate) struct Right<'a> {
     pub(crate) branch: &'a str,
 }
 
-/// Gives a sandbox the right to push. Only a task has one, and there are no tasks yet: so it is written into what the server remembers of
+/// Gives a sandbox the right to push. Only a task has one, and none is played here: so it is written into what the server remembers of
 /// the sandbox's network, while it is down, and holds when it is up again.
 pub(crate) fn grant(house: &mut House<'_>, sandbox: &str, rights: &[Right<'_>]) {
     let told = house.lamp(&["sandbox", "get", sandbox, "--json"]);

@@ -79,14 +79,13 @@ fn tell(line: &Line<'_>) {
 
 fn write(directory: &Path, program: &str, test: &str, line: &Line<'_>) -> io::Result<()> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let fields = [line.kind, program, test, line.what, line.why].map(plain);
-    let text = fields.join("\t") + "\n";
+    let line = [line.kind, program, test, line.what, line.why].map(plain).join("\t") + "\n";
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = directory.join(format!("{}-{number}", std::process::id()));
         // A process in another namespace may have our number.
         match fs::File::options().write(true).create_new(true).open(name) {
-            Ok(mut file) => return file.write_all(text.as_bytes()),
+            Ok(mut file) => return file.write_all(line.as_bytes()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
