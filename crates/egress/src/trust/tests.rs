@@ -6,6 +6,7 @@ use contracts::egress::When;
 use domain::{id::SandboxId, time::Timestamp};
 use proptest::prelude::*;
 use proxy::{ask::Authority, certificates::make};
+use unsupported::{supported, unsupported};
 
 use super::*;
 
@@ -16,21 +17,13 @@ fn authority() -> Authority {
     make(SandboxId::from_u128(7), NOW).unwrap()
 }
 
-#[expect(clippy::print_stderr, reason = "what was not tested is told")]
-fn skipped(why: &str) {
-    eprintln!("SKIPPED: {why}");
-}
-
-/// Runs a program that is there, or says loudly that it is not.
-fn run(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
+/// Runs a program that is there, or says that it is not.
+fn run(program: &str, arguments: &[&str]) -> Result<(bool, String), String> {
     let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let Ok(ran) = ran else {
-        skipped(&format!("`{program}` is not on this machine"));
-        return None;
-    };
+    let ran = ran.map_err(|error| format!("`{program}` is not on this machine: {error}"))?;
     let told =
         String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    Some((ran.status.success(), told))
+    Ok((ran.status.success(), told))
 }
 
 #[test]
@@ -43,7 +36,7 @@ fn keytool_reads_the_trust_store_and_finds_every_certificate() {
     std::fs::write(&place, &store.bytes).unwrap();
     let place = place.to_str().unwrap();
     let listing = ["-list", "-keystore", place, "-storepass", "changeit"];
-    let Some((done, told)) = run("keytool", &listing) else { return };
+    let (done, told) = supported!(run("keytool", &listing));
     assert!(done && told.contains("contains 4 entries"), "{told}");
     assert!(told.contains("lamplighter, Nov 1") && told.contains("trustedCertEntry"), "{told}");
     let wrong = run("keytool", &["-list", "-keystore", place, "-storepass", "wrong-one"]).unwrap();
@@ -81,8 +74,7 @@ fn what_is_put_inside_names_files_that_are_put_inside() {
 #[test]
 fn the_bundle_of_this_machine_is_read() {
     let Ok(text) = std::fs::read_to_string("/etc/ssl/certs/ca-certificates.crt") else {
-        skipped("this machine has no bundle of certificates");
-        return;
+        unsupported!("this machine has no bundle of certificates");
     };
     let roots = Roots::parse(&text).unwrap();
     assert!(roots.certificates().len() > 50);

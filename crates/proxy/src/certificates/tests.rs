@@ -16,6 +16,7 @@ use rustls::{
     sign::CertifiedKey,
     time_provider::TimeProvider,
 };
+use unsupported::supported;
 
 use super::*;
 use crate::ask::Authority;
@@ -177,32 +178,20 @@ fn an_authority_that_is_not_ours_is_refused() {
     assert!(!format!("{:?}", authority()).contains("BEGIN"));
 }
 
-#[expect(clippy::print_stderr, reason = "what was not tested is told")]
-fn skipped(why: &str) {
-    eprintln!("SKIPPED: {why}");
-}
-
-/// Runs a program that is there, or says loudly that it is not.
-fn run(program: &str, arguments: &[&str]) -> Option<(bool, String)> {
-    let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();
-    let Ok(ran) = ran else {
-        skipped(&format!("`{program}` is not on this machine"));
-        return None;
-    };
-    let told =
-        String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    Some((ran.status.success(), told))
-}
-
 #[test]
 fn openssl_sees_an_authority_of_one_sandbox() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().join("authority.pem");
     std::fs::write(&place, authority().certificate).unwrap();
     let place = place.to_str().unwrap();
-    let Some((done, told)) = run("openssl", &["x509", "-in", place, "-noout", "-text"]) else {
-        return;
-    };
+    let ran = Command::new("openssl")
+        .args(["x509", "-in", place, "-noout", "-text"])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("`openssl` is not on this machine: {error}"));
+    let ran = supported!(ran);
+    let told = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    let done = ran.status.success();
     assert!(done, "{told}");
     for line in [
         "CA:TRUE, pathlen:0",
