@@ -20,7 +20,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Connection, Operation, migration_error};
+use super::{Connection, Operation, migration_error, migrations};
 use crate::{OpenError, OpenOptions, StoreError, changes::Changes};
 
 /// How many operations may share one commit.
@@ -55,8 +55,7 @@ impl Sqlite {
             .statement_cache_capacity(STATEMENTS);
         let mut connection =
             SqliteConnection::connect_with(&options).await.map_err(StoreError::from)?;
-        let migrations = sqlx::migrate!("migrations/sqlite");
-        migrations.run(&mut connection).await.map_err(migration_error)?;
+        migrations::sqlite().run(&mut connection).await.map_err(migration_error)?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .connect_with(options.read_only(true).create_if_missing(false))
