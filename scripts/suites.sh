@@ -26,7 +26,11 @@ suite_paths() {
     agents) printf '%s\n' tests/agents tests/internet tests/probe tests/Cargo.toml ;;
     api) printf '%s\n' tests/api scripts/api scripts/api-tools.sh docs/reference .spectral.yaml ;;
     chaos) printf '%s\n' tests/chaos tests/arena.rs tests/player.rs tests/lib.rs tests/scripted_engine.rs tests/Cargo.toml ;;
-    fuzz-*) printf '%s\n' fuzz/Cargo.toml fuzz/Cargo.lock fuzz/fuzz_targets/feedback "fuzz/fuzz_targets/${1#fuzz-}.rs" "fuzz/seeds/${1#fuzz-}" scripts/fuzz ;;
+    fuzz-*)
+        printf '%s\n' fuzz/Cargo.toml fuzz/Cargo.lock fuzz/fuzz_targets/feedback "fuzz/fuzz_targets/${1#fuzz-}.rs" scripts/fuzz
+        # Some seeds are a link to where the room has its samples.
+        realpath --relative-to "$root" "$root/fuzz/seeds/${1#fuzz-}"
+        ;;
     kernel) printf '%s\n' scripts/vm ;;
     esac
 }
@@ -53,7 +57,8 @@ suite_state() {
     mapfile -t paths < <(suite_paths "$1"; rooms_below "${rooms[@]}")
     {
         rustc --version && uname -sr &&
-            (cd "$root" && git ls-files -z --cached --others --exclude-standard -- "${paths[@]}" | LC_ALL=C sort -zu | xargs -0 sha256sum)
+            (cd "$root" && git ls-files -z --cached --others --exclude-standard -- "${paths[@]}" | LC_ALL=C sort -zu |
+                tar --create --no-recursion --null --files-from - --mtime @0 --owner 0 --group 0)
     } | sha256sum | cut -c1-32
 }
 

@@ -2,7 +2,8 @@
 //!
 //! They must be static, because an image may have another libc or none, and free of relocations, because
 //! every page that the loader touches is private memory of every sandbox. The flags for that cannot be
-//! given to one program of a workspace, so a cargo of its own builds them, once for all profiles.
+//! given to one program of a workspace, so a cargo of its own builds them: small with `program` where this room is optimised, and sooner with
+//! `program-dev` where it is not.
 
 use std::{path::PathBuf, process::Command};
 
@@ -14,6 +15,7 @@ const FLAGS: [&str; 2] = ["-Ctarget-feature=+crt-static", "-Crelocation-model=st
 fn main() -> Result<(), String> {
     let out = PathBuf::from(variable("OUT_DIR")?);
     let target = variable("TARGET")?;
+    let profile = if variable("PROFILE")? == "release" { "program" } else { "program-dev" };
     // As it is now, and not as it was when this was compiled: two clones may share a target directory.
     let rooms = PathBuf::from(variable("CARGO_MANIFEST_DIR")?).join("..");
     for (room, _) in PROGRAMS {
@@ -28,7 +30,7 @@ fn main() -> Result<(), String> {
     let shared = shared.join("programs");
     let mut cargo = Command::new(variable("CARGO")?);
     cargo
-        .args(["build", "--locked", "--quiet", "--profile", "program", "--target", &target])
+        .args(["build", "--locked", "--quiet", "--profile", profile, "--target", &target])
         .arg("--manifest-path")
         .arg(rooms.join("../Cargo.toml"))
         .arg("--target-dir")
@@ -47,7 +49,7 @@ fn main() -> Result<(), String> {
         return Err(format!("building the programs ended with {ended}"));
     }
     for (_, program) in PROGRAMS {
-        let built = shared.join(&target).join("program").join(program);
+        let built = shared.join(&target).join(profile).join(program);
         std::fs::copy(&built, out.join(program)).map_err(|error| format!("{program}: {error}"))?;
     }
     Ok(())
