@@ -7,6 +7,12 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+    report::Hint,
+};
 use wire::{
     client::Client,
     error::Code,
@@ -24,10 +30,6 @@ use crate::{
         unpack::{Limits, Unpacked, unpack},
         writer,
     },
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-    report::Hint,
 };
 
 /// The most entries that are taken out at once.
@@ -236,6 +238,6 @@ impl Copy {
 /// A name beside `path` that nobody else has.
 fn beside(path: &Path) -> PathBuf {
     use contracts::ids::IdSource as _;
-    let name = format!(".lamp-copy-{:x}", crate::ids::SystemIds.next());
+    let name = format!(".lamp-copy-{:x}", contracts::ids::SystemIds.next());
     path.with_file_name(name)
 }
