@@ -12,6 +12,7 @@ pub mod kept;
 mod networks;
 mod outward;
 mod provider;
+mod quiet;
 mod reload;
 pub mod serve;
 mod trail;
