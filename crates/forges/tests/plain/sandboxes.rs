@@ -1,13 +1,19 @@
 //! Stands for sandboxes: a command runs with the real git in a temporary directory, or says whatever the test wants.
 
-use std::{process::Stdio, sync::Mutex};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{Arc, Mutex},
+};
 
 use contracts::sandbox::{
     BuildNews, Capabilities, CommandName, Cut, Ended, Exec, FileAsk, Finished, Image, Listed,
     Output, Owner, Reading, Recipe, SandboxError, Sandboxes, Spec, Streams, Transfer,
 };
-use domain::{cost::Cost, id::SandboxId};
+use domain::{code::RepositoryName, cost::Cost, id::SandboxId};
 use tokio::{io::AsyncReadExt as _, process::Command, sync::mpsc};
+
+use crate::stage::SANDBOX;
 
 /// What is inside, for the next command.
 #[derive(Debug, Default)]
@@ -21,10 +27,18 @@ pub(crate) enum Inside {
     Endless,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Directory {
-    pub(crate) inside: Mutex<Inside>,
-    pub(crate) names: Mutex<Vec<String>>,
+    pub(crate) inside: Arc<Mutex<Inside>>,
+    pub(crate) names: Arc<Mutex<Vec<String>>>,
+    /// Where the mirrors are.
+    mirrors: PathBuf,
+}
+
+impl Directory {
+    pub(crate) fn showing(mirrors: &Path) -> Self {
+        Self { inside: Arc::default(), names: Arc::default(), mirrors: mirrors.to_owned() }
+    }
 }
 
 const fn no() -> SandboxError {
@@ -38,6 +52,18 @@ impl Sandboxes for Directory {
             missing: std::collections::BTreeMap::new(),
             weaker: Vec::new(),
         }
+    }
+
+    fn objects_inside(
+        &self,
+        sandbox: SandboxId,
+        repository: &RepositoryName,
+    ) -> Result<String, SandboxError> {
+        if sandbox != SANDBOX {
+            return Err(SandboxError::NotFound { id: sandbox });
+        }
+        let mirror = format!("{}.git", repository.as_str().replace('/', "+"));
+        Ok(self.mirrors.join(mirror).join("objects").display().to_string())
     }
 
     async fn exec(

@@ -1,7 +1,7 @@
 //! Hostile text, as people may read it in a terminal or a page: nothing in it moves the cursor, hides or turns around.
 
 /// Whether a character shows something else than it is, or shows nothing.
-pub(crate) fn deceives(c: char) -> bool {
+pub fn deceives(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
