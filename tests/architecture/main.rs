@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  rooms      the table in ARCHITECTURE.md   against  cargo metadata
+//!  problems   who makes the API's refusals
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
 //!  links      every relative markdown link   against  the files and headings it points at
@@ -13,6 +14,7 @@
 #![cfg(test)]
 
 mod links;
+mod problems;
 mod promises;
 mod rooms;
 mod supply;

@@ -17,6 +17,8 @@ const HEADING: &[&str] = &["room", "its one sentence", "may use", "state"];
 const RESERVED: &[(&str, &[&str])] = &[
     // Only `store` knows SQL.
     ("sqlx", &["store"]),
+    // Only the door and the client half know our JSON.
+    ("wire", &["gateway", "lamp", "demo", "terminal", "testkit"]),
     // What a person starts reports with `anyhow`; other rooms have typed errors. `testkit` is no shipped code.
     ("anyhow", &["lamp", "server", "doctor", "demo", "terminal", "testkit"]),
 ];

@@ -12,6 +12,9 @@
 //!
 //! **Invariant:** a sandbox that never joined, or has left, reaches nothing.
 
+mod asked;
+mod told;
+
 use std::{collections::BTreeMap, net::IpAddr, os::fd::OwnedFd};
 
 use domain::{
@@ -22,6 +25,12 @@ use domain::{
     policy::{Egress, EgressPhase, HostName},
 };
 use futures::future::BoxFuture;
+
+pub use asked::{NetworkError, NetworkWish};
+pub use told::{
+    Denial, Exchange, Explanation, Handling, LayerSays, Learned, LearnedRule, ListName, LogWish,
+    Need, Reloaded, RuleChange, Says, Turn, Verdict,
+};
 
 use crate::{sandbox::Owner, secret::SecretName};
 

@@ -57,7 +57,7 @@ impl<H: Hands> Engine<H> {
 
     /// A person asks for something. Refusals are sentences for that person, and are audited.
     pub async fn ask(&self, task: TaskId, by: Person, ask: Ask) -> Result<Task, SubmitError> {
-        Box::pin(submit::command(self, task, Command::Ask { by, ask })).await
+        Box::pin(submit::ask(self, task, by, ask)).await
     }
 
     /// A forge tells what happened to a pull request: a merge, a push, a failed check.

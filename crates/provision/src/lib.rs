@@ -5,10 +5,14 @@ pub mod files;
 pub mod layers;
 pub mod models;
 pub mod network;
+pub mod order;
 pub mod outfit;
 pub mod roster;
 pub mod server_files;
 pub mod way_out;
+
+#[cfg(test)]
+mod examples_tests;
 
 /// Who does what comes through the doors: there are no accounts yet.
 pub const OWNER: &str = "local";

@@ -6,12 +6,14 @@ mod next;
 mod plan;
 mod pull;
 mod shown;
+mod why;
 
 pub(crate) use event::{recorded, said};
 pub(crate) use found::{checks, review};
 pub(crate) use plan::{conditions_in, task_plan};
 pub(crate) use pull::{patch, pull};
 pub(crate) use shown::{Told, detail, spent, summary};
+pub(crate) use why::why;
 
 use domain::time::Timestamp;
 use wire::{money::Money, time::Time};
