@@ -14,6 +14,7 @@
 //! | [`bare`] | the same by hand |
 //! | [`shares`] | whose time a task took |
 //! | [`verdict`] | what was promised, and whether it is kept |
+//! | [`growth`] | what a server keeps of the tasks that it has done |
 //! | [`crowd`], [`door`] | many scripted tasks, and the server that has them done |
 //!
 //! **Invariant:** whatever happens, no process, sandbox or file stays behind.
@@ -22,6 +23,7 @@ pub mod actor;
 pub mod bare;
 pub mod crowd;
 pub mod door;
+pub mod growth;
 pub mod play;
 pub mod repository;
 pub mod shares;

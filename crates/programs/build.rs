@@ -3,7 +3,7 @@
 //! What runs inside must be static, because an image may have another libc or none, and free of relocations, because
 //! every page that the loader touches is private memory of every sandbox. The proxy runs outside, beside `lamp`, and is linked as `lamp` is:
 //! it looks names up as this system is set up to, and only the system's own libc knows how. Neither flags nor a profile can be given to one
-//! program of a workspace, so a cargo of its own builds them, once for all profiles.
+//! program of a workspace, so a cargo of its own builds them: as people get them where this room is optimised, and sooner where it is not.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,8 +12,10 @@ use std::{
 
 /// Programs that are built in the same way.
 struct Build {
-    /// In `Cargo.toml`.
+    /// In `Cargo.toml`, where this room is optimised.
     profile: &'static str,
+    /// Where it is not.
+    quick: &'static str,
     flags: &'static [&'static str],
     /// Rooms, and the program of each.
     programs: &'static [(&'static str, &'static str)],
@@ -24,6 +26,7 @@ struct Build {
 const BUILDS: [Build; 2] = [
     Build {
         profile: "program",
+        quick: "program-dev",
         flags: &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"],
         programs: &[
             ("guest", "lamp-guest"),
@@ -34,6 +37,7 @@ const BUILDS: [Build; 2] = [
     },
     Build {
         profile: "proxy",
+        quick: "proxy-dev",
         flags: &[],
         programs: &[("proxy", "lamp-proxy")],
         parts: &["domain"],
@@ -62,9 +66,10 @@ impl Build {
         let shared = out.ancestors().nth(4).ok_or("OUT_DIR is not where cargo puts it")?;
         let shared = shared.join("programs");
         let target = variable("TARGET")?;
+        let profile = if variable("PROFILE")? == "release" { self.profile } else { self.quick };
         let mut cargo = Command::new(variable("CARGO")?);
         cargo
-            .args(["build", "--locked", "--quiet", "--profile", self.profile, "--target", &target])
+            .args(["build", "--locked", "--quiet", "--profile", profile, "--target", &target])
             .arg("--manifest-path")
             .arg(rooms.join("../Cargo.toml"))
             .arg("--target-dir")
@@ -83,7 +88,7 @@ impl Build {
             return Err(format!("building the programs ended with {ended}"));
         }
         for (_, program) in self.programs {
-            let built = shared.join(&target).join(self.profile).join(program);
+            let built = shared.join(&target).join(profile).join(program);
             std::fs::copy(&built, out.join(program))
                 .map_err(|error| format!("{program}: {error}"))?;
         }
