@@ -5,6 +5,7 @@
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
 //!  links      every relative markdown link   against  the files and headings it points at
+//!  one_way    things of which there is one: a second would drift
 //!  tidy       every file that git would commit: small rules that a reviewer should not have to remember
 //! ```
 //!
@@ -13,6 +14,7 @@
 #![cfg(test)]
 
 mod links;
+mod one_way;
 mod promises;
 mod rooms;
 mod supply;

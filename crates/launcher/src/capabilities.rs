@@ -11,20 +11,9 @@ use rustix::{
     },
 };
 
-use crate::failure::Step;
+use crate::{failure::Step, root_inside::ROOT_INSIDE};
 
 const STEP: &str = "drop capabilities";
-
-const ROOT_INSIDE: CapabilitySet = CapabilitySet::CHOWN
-    .union(CapabilitySet::DAC_OVERRIDE)
-    .union(CapabilitySet::FOWNER)
-    .union(CapabilitySet::FSETID)
-    .union(CapabilitySet::SETUID)
-    .union(CapabilitySet::SETGID)
-    .union(CapabilitySet::KILL)
-    .union(CapabilitySet::NET_BIND_SERVICE)
-    .union(CapabilitySet::SYS_CHROOT)
-    .union(CapabilitySet::SETFCAP);
 
 /// With this the guest empties the bounding set of everything that it starts; it passes it on to nobody.
 const GUEST: CapabilitySet = ROOT_INSIDE.union(CapabilitySet::SETPCAP);

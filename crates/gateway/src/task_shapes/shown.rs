@@ -14,7 +14,7 @@ use wire::task::{shown, usage::Spent};
 use super::{
     event, found, money,
     next::{Around, Checks, next},
-    plan, time,
+    time,
 };
 use crate::task_ids;
 
@@ -102,7 +102,7 @@ pub(crate) fn detail(told: Told<'_>, name: &dyn Fn(PersonId) -> shown::Person) -
         commit,
         pull_request: task.pull_request.map(|number| number.0),
         sandbox: task.workspace.as_ref().map(|it| it.sandbox.to_string()),
-        plan_waiting: plan::waiting(stage),
+        plan_waiting: stage.waiting_plan().map(|plan| plan.to_string()),
         plan_approved: stage.mandate().map(|it| it.approval().plan.to_string()),
         question: question(history, stage),
         failure: failure(stage),

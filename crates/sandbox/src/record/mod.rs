@@ -10,12 +10,13 @@ mod shape;
 
 use std::{
     collections::BTreeMap,
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
 };
 
 use contracts::sandbox::{CommandName, Finished, Spec, State};
 use domain::{id::SandboxId, time::Timestamp};
+use files::Durability;
 use fs_err as fs;
 
 use crate::stack::Stack;
@@ -66,12 +67,7 @@ impl Records {
 
     pub(crate) fn write(&self, record: &Record) -> io::Result<()> {
         let text = serde_json::to_vec(&shape::Shape::of(record))?;
-        let path = self.path(record.spec.id);
-        let fresh = path.with_extension("new");
-        let mut file = fs::File::create(&fresh)?;
-        file.write_all(&text)?;
-        drop(file);
-        fs::rename(&fresh, &path)
+        files::write(&self.path(record.spec.id), &text, files::PRIVATE, Durability::Synced)
     }
 
     pub(crate) fn remove(&self, id: SandboxId) -> io::Result<()> {

@@ -127,7 +127,7 @@ impl Mirrors {
 
 /// For the shell that git starts the other side with.
 fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
+    domain::shell::quoted(&path.display().to_string())
 }
 
 fn packs(mirror: &Path) -> Result<Vec<PathBuf>, MirrorError> {
