@@ -17,8 +17,8 @@ const HEADING: &[&str] = &["room", "its one sentence", "may use", "state"];
 const RESERVED: &[(&str, &[&str])] = &[
     // Only `store` knows SQL.
     ("sqlx", &["store"]),
-    // The program reports with `anyhow`; rooms have typed errors. `testkit` is no shipped code.
-    ("anyhow", &["lamp", "testkit"]),
+    // What a person starts reports with `anyhow`; other rooms have typed errors. `testkit` is no shipped code.
+    ("anyhow", &["lamp", "server", "doctor", "demo", "terminal", "testkit"]),
 ];
 
 /// What would bring IO, async, a clock, randomness or a stored shape into `domain`.

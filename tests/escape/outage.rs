@@ -49,7 +49,7 @@ const NOT_HERE: [(u16, &str, &str); 5] = [
     (
         82,
         "the server's disk is full",
-        "it is everybody's disk; `trail` in `lamp` shows what follows",
+        "it is everybody's disk; `trail` in `server` shows what follows",
     ),
     (82, "memory and processes of the host run out", "they are everybody's"),
     (82, "the clock jumps", "no namespace has a clock of its own that certificates are judged by"),

@@ -25,6 +25,7 @@ pub mod rules;
 mod secret;
 pub mod server;
 mod shape;
+pub mod text_file;
 mod unheard;
 mod unique;
 pub mod units;

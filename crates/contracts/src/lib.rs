@@ -6,7 +6,7 @@
 //! | [`agent`] | Claude Code, Codex, any ACP agent, a command | [`promises::agent`] |
 //! | [`forge`] | plain git, GitHub | [`promises::forge`] |
 //! | [`channel`] | Slack, Linear, GitHub comments, webhooks | [`promises::channel`] |
-//! | [`outfit`] | the server's files: agents, images, networks, checks | its own tests, in `lamp` |
+//! | [`outfit`] | the server's files: agents, images, networks, checks | its own tests, in `server` |
 //! | [`secret`] | the sealed store, a file, a vault | [`promises::secret`] |
 //! | [`egress`] | the gateway that carries what leaves a sandbox | its own tests, in `egress` |
 //! | [`clock`], [`ids`] | the system, or a test's hand | [`promises::clock`], [`promises::ids`] |

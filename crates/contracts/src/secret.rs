@@ -1,9 +1,10 @@
 //! Secrets by name. A value leaves its source for one use, and never enters a sandbox.
 
+pub mod binding;
+
 use std::{fmt, future::Future};
 
 use domain::id::{SandboxId, TaskId};
-
 use zeroize::Zeroize as _;
 
 use crate::Key;

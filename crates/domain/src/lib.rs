@@ -23,6 +23,7 @@ pub mod question;
 pub mod queue;
 pub mod request;
 pub mod shell;
+pub mod spellings;
 pub mod task;
 pub mod time;
 pub mod transcript;

@@ -1,6 +1,6 @@
 //! What plain git needs of the host that it works on: mirrors, sandboxes, a clock, and what is the custom of the house.
 //!
-//! `lamp` joins this to the mirrors of `sandbox` and to the secrets. What a task wants is not asked here: the engine says it with
+//! `server` joins this to the mirrors of `sandbox` and to the secrets. What a task wants is not asked here: the engine says it with
 //! each call.
 
 use std::{

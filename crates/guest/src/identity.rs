@@ -21,6 +21,7 @@ use crate::arguments::Users;
 pub(crate) const AGENT: u32 = 1_000;
 
 #[path = "../../launcher/src/root_inside.rs"]
+#[expect(unreachable_pub, reason = "it is public in the launcher, whose file it is")]
 mod root_inside;
 
 /// Which users this sandbox has, and what there is to give up.

@@ -6,29 +6,27 @@
 use std::fmt::Write as _;
 
 use clap::{CommandFactory, FromArgMatches, builder::styling::Styles};
+use terminal::colors::ColorChoice;
 
-use crate::{
-    commands::{
-        agent::Agent,
-        audit::Audit,
-        backup::Backup,
-        completions::Completions,
-        config::Config,
-        demo::Demo,
-        doctor::Doctor,
-        egress::Egress,
-        egress_gateway::EgressGateway,
-        image::Image,
-        policy::Policy,
-        pr::Pr,
-        restore::Restore,
-        sandbox::Sandbox,
-        secret::Secret,
-        task::{self, Tasks},
-        up::Up,
-        version::Version,
-    },
-    terminal::ColorChoice,
+use crate::commands::{
+    agent::Agent,
+    audit::Audit,
+    backup::Backup,
+    completions::Completions,
+    config::Config,
+    demo::Demo,
+    doctor::Doctor,
+    egress::Egress,
+    egress_gateway::EgressGateway,
+    image::Image,
+    policy::Policy,
+    pr::Pr,
+    restore::Restore,
+    sandbox::Sandbox,
+    secret::Secret,
+    task::{self, Tasks},
+    up::Up,
+    version::Version,
 };
 
 /// Lamplighter: assign work at dusk, review a proven pull request at dawn.

@@ -11,41 +11,14 @@
 //! environment variables.
 
 mod amount;
-mod authorities;
-mod belongings;
 mod cli;
 mod commands;
 mod copy;
-mod data_directory;
-mod demo;
-mod desk;
-mod discretion;
-mod doctor;
-mod egress_log;
-mod environment;
-mod exit;
-mod files;
-mod format;
-mod gatekeeper;
-mod household;
-mod ids;
 mod kept;
-mod networks;
-mod outward;
-mod provider;
-mod reload;
 mod remote;
-mod report;
-mod run_directory;
 mod session;
 mod start;
-mod terminal;
-mod text_file;
 mod timeline;
-mod token;
-mod trail;
-mod vault;
-mod way_out;
 
 use std::process::ExitCode;
 

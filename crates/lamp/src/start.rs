@@ -5,16 +5,19 @@ use std::{
     io::{self, Write},
 };
 
-use crate::{
-    cli::{self, Cli, Command},
-    commands::egress_gateway::EgressGateway,
+use doctor::attempt;
+use terminal::{
+    colors::{ColorChoice, Colors, Stream},
     data_directory::Account,
-    doctor::attempt,
     environment::Environment,
     exit::Exit,
     format::Format,
     report,
-    terminal::{ColorChoice, Colors, Stream},
+};
+
+use crate::{
+    cli::{self, Cli, Command},
+    commands::egress_gateway::EgressGateway,
 };
 
 pub(crate) fn start(arguments: Vec<OsString>) -> Exit {

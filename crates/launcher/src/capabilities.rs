@@ -2,7 +2,10 @@
 //!
 //! Enough to install packages and to be several users; nothing that reaches the kernel.
 
-use launcher::plan::{Failure, Users};
+use launcher::{
+    plan::{Failure, Users},
+    root_inside::ROOT_INSIDE,
+};
 use rustix::{
     io::Errno,
     thread::{
@@ -11,7 +14,7 @@ use rustix::{
     },
 };
 
-use crate::{failure::Step, root_inside::ROOT_INSIDE};
+use crate::failure::Step;
 
 const STEP: &str = "drop capabilities";
 

@@ -39,7 +39,6 @@ mod limits;
 mod line;
 mod mounts;
 mod network;
-mod root_inside;
 mod seccomp;
 mod serve;
 mod standby;

@@ -1,11 +1,11 @@
 //! What root may still do inside: power over the sandbox's own files, users and ports, and nothing that reaches the kernel.
 //!
-//! The launcher gives the sandbox no more than this, and the guest gives no more to the jobs that it starts as root. Both programs use no room,
-//! so both include this one file, and neither can have another list.
+//! The launcher gives the sandbox no more than this, and the guest gives no more to the jobs that it starts as root. A runtime that
+//! hosts a sandbox is told the same. Guest and launcher use no room, so the guest includes this one file, and nobody can have another list.
 
 use rustix::thread::CapabilitySet;
 
-pub(crate) const ROOT_INSIDE: CapabilitySet = CapabilitySet::CHOWN
+pub const ROOT_INSIDE: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID)

@@ -9,7 +9,8 @@
 //! | [`seal`] | seals bytes with keys that are themselves sealed by a master key |
 //! | [`randomness`] | random bytes, as an argument |
 
-pub mod binding;
+pub use contracts::secret::binding;
+
 mod disk;
 pub mod keeper;
 pub mod placeholder;

@@ -32,6 +32,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use contracts::agent::MARK;
 use contracts::agent::{Answer, Mode};
 use domain::transcript::shortened;
 
@@ -41,9 +42,6 @@ pub(crate) use block::PlanShape;
 pub use block::block;
 pub use fault::Faults;
 pub(crate) use schema::Kind;
-
-/// What an answer is marked with, as the info string of a fence.
-pub const MARK: &str = "lamp-answer";
 
 /// Bytes of one answer.
 pub const LIMIT: usize = 256 * 1024;

@@ -2,6 +2,9 @@
 
 use domain::plan::Plan;
 
+/// What an answer is marked with in an agent's words, as the info string of a fence.
+pub const MARK: &str = "lamp-answer";
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {

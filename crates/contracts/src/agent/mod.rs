@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 use crate::Key;
 
-pub use answer::{Answer, Finding, Outcome};
+pub use answer::{Answer, Finding, MARK, Outcome};
 pub use domain::transcript::AgentEvent;
 pub use error::AgentError;
 pub use meter::{Exchanges, ModelMeter};

@@ -1,6 +1,6 @@
 //! Where the broker gets credentials from, one request at a time.
 //!
-//! The room `secrets` keeps them; `lamp` joins the two. The broker holds no value between requests.
+//! The room `secrets` keeps them; `server` joins the two. The broker holds no value between requests.
 
 use std::collections::BTreeMap;
 

@@ -6,14 +6,14 @@ use anyhow::Context as _;
 use domain::digest::Digest;
 use serde::Serialize;
 use store::{AuditFault, AuditLink, Store, Verified};
-
-use crate::{
+use terminal::{
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
-    kept::{KeptFlags, block_on},
     report::Hint,
 };
+
+use crate::kept::{KeptFlags, block_on};
 
 /// Check or export the log of who did what
 #[derive(Debug, clap::Args)]

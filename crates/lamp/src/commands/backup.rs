@@ -11,16 +11,16 @@ use std::{
 
 use anyhow::Context as _;
 use serde::Serialize;
+use server::belongings;
 use store::{BackupError, Store};
-
-use crate::{
-    belongings,
+use terminal::{
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
-    kept::{KeptFlags, block_on},
     report::Hint,
 };
+
+use crate::kept::{KeptFlags, block_on};
 
 /// Copy what the server has kept into a new directory
 ///

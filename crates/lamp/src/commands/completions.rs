@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use clap_complete::Shell;
-
-use crate::exit::Exit;
+use terminal::exit::Exit;
 
 /// Print a completion script for a shell
 ///

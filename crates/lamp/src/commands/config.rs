@@ -5,13 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use config::text_file;
 use serde::Serialize;
-
-use crate::{
+use terminal::{
+    colors::Colors,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
-    terminal::Colors,
-    text_file,
 };
 
 /// Check the files that configure lamp

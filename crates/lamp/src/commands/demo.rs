@@ -3,13 +3,10 @@
 use std::{io::Write, path::PathBuf, time::Duration};
 
 use anyhow::Context as _;
+use demo::{After, Approval, Checks, Wishes};
+use terminal::{colors::Colors, environment::Environment, exit::Exit};
 
-use crate::{
-    demo::{self, After, Approval, Wishes},
-    environment::Environment,
-    exit::Exit,
-    terminal::Colors,
-};
+use super::task::held_against;
 
 /// See one task go from a sentence to a merged pull request, without any account
 ///
@@ -47,6 +44,11 @@ impl Demo {
             after: if self.keep { After::Stay } else { After::End },
             place: self.dir.clone(),
             model: self.model.clone(),
+            checks: Checks {
+                keys: held_against::keys,
+                tree: held_against::tree,
+                plan: held_against::plan,
+            },
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.context("cannot start")?;

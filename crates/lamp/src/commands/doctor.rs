@@ -2,13 +2,13 @@
 
 use std::{io::Write, path::PathBuf};
 
-use crate::{
+use doctor::{self, Host, Verdict};
+use terminal::{
+    colors::Colors,
     data_directory::{Account, DataFlag},
-    doctor::{self, Host, Verdict},
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag},
-    terminal::Colors,
 };
 
 /// Say what this computer can do, what is missing, and what follows

@@ -4,8 +4,7 @@ use std::os::unix::net::UnixStream;
 
 use anyhow::Context as _;
 use egress::gateway::{self, NOBODY, Settings, ShutIn, shut_in};
-
-use crate::exit::Exit;
+use terminal::exit::Exit;
 
 /// Carry what sandboxes send; started by the server
 #[derive(Debug, clap::Args)]

@@ -4,17 +4,17 @@ use std::{io::Write, path::PathBuf};
 
 use anyhow::Context as _;
 use serde::Serialize;
+use server::belongings;
 use store::Place;
-
-use crate::{
-    belongings,
+use terminal::{
     data_directory::{Account, DataFlag},
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
-    kept::block_on,
     report::Hint,
 };
+
+use crate::kept::block_on;
 
 /// Bring a backup back into an empty data directory, and check it
 ///

@@ -3,8 +3,7 @@
 use std::{env::consts, io::Write};
 
 use serde::Serialize;
-
-use crate::{
+use terminal::{
     exit::Exit,
     format::{Format, FormatFlag, write_json},
 };

@@ -5,7 +5,6 @@
 //!  Ctrl-C, window size ──▶ signals ─────┴──▶ the command ─────┴──▶ our stderr, the same
 //! ```
 
-pub(crate) mod clean;
 mod raw_mode;
 
 use std::{
@@ -14,23 +13,45 @@ use std::{
 };
 
 use anyhow::Context as _;
+use terminal::{
+    clean::Cleaner,
+    colors::Stream,
+    exit::Exit,
+    refusal::{Explained as _, explain},
+};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
 };
 use wire::{
-    client::{Client, ExecEvent, ExecTalking},
+    client::{Client, ClientError, ExecEvent, ExecTalking},
+    error::Code,
     exec::{Finished, Size, StartExec},
 };
 
-use self::{clean::Cleaner, raw_mode::RawMode};
-use crate::{commands::sandbox::not_begun, exit::Exit, remote::Explained as _, terminal::Stream};
+use self::raw_mode::RawMode;
 
 /// Whether the command gets a terminal of its own, as large as ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Terminal {
     None,
     Ours,
+}
+
+/// A program that is not there ends a shell with 127, and so it ends us.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct MissingProgram(String);
+
+/// An error of a command that could not be begun.
+pub(crate) fn not_begun(error: ClientError) -> anyhow::Error {
+    match error.problem() {
+        Some(problem) if problem.code == Code::ProgramMissing => {
+            let help = problem.help.as_deref().map(|help| format!("\nhint: {help}"));
+            MissingProgram(format!("{}{}", problem.message, help.unwrap_or_default())).into()
+        }
+        Some(_) | None => explain(error),
+    }
 }
 
 /// Runs a command to its end, and passes everything on.

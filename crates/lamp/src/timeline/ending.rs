@@ -1,10 +1,9 @@
 //! How watching ended: a number that scripts can rely on, and the last words for people.
 
+use terminal::exit::Exit;
 use wire::task::shown::{Standing, Task};
 
-use super::put::put_line;
-use super::{next_steps, story, words};
-use crate::exit::Exit;
+use super::{next_steps, put::put_line, story, words};
 
 /// Told in the help of `lamp run` and `lamp log`, and in the reference.
 pub(crate) const EXIT_CODES: &str = "\

@@ -80,11 +80,10 @@ pub(super) async fn ask_for_answer(
 
 #[cfg(test)]
 mod tests {
+    use terminal::colors::Colors;
+
     use super::*;
-    use crate::{
-        terminal::Colors,
-        timeline::{page::Audience, samples},
-    };
+    use crate::timeline::{page::Audience, samples};
 
     async fn decided(lines: &[&'static str]) -> (Said, String) {
         let mut out = Vec::new();

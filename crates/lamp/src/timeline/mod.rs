@@ -10,6 +10,7 @@
 //!
 //! **Invariant:** nothing that an agent or a repository wrote reaches a terminal as it is: all of it goes through [`words`].
 
+pub(crate) mod block;
 mod ending;
 mod gate;
 mod keyboard;

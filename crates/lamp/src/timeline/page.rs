@@ -9,6 +9,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use terminal::colors::Colors;
 use wire::task::{
     event::RecordedEvent, shown::Task, stream::StreamItem, transcript::TranscriptItem,
 };
@@ -21,7 +22,6 @@ use super::{
     voice::Voice,
     words,
 };
-use crate::terminal::Colors;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {

@@ -1,10 +1,10 @@
 //! A plan, as a person reads it before they decide.
 
+use terminal::colors::Colors;
 use wire::task::plan::{Conditions, Decision, Estimate, Plan, TaskPlan};
 
-use super::put::put_line;
-use super::words;
-use crate::{amount, terminal::Colors};
+use super::{put::put_line, words};
+use crate::amount;
 
 /// What a person is to say yes to is never cut. The domain limits how long a plan may be.
 const ALL: usize = usize::MAX;

@@ -6,7 +6,7 @@ use wire::{
 };
 
 use super::words;
-use crate::commands::agent::Words;
+use crate::timeline::block::Words;
 
 /// Characters of one line.
 const WIDTH: usize = 300;

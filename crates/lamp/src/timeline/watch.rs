@@ -4,6 +4,7 @@ use std::{pin::pin, time::Duration};
 
 use anyhow::Context as _;
 use contracts::clock::{Clock as _, SystemClock};
+use terminal::refusal::{Explained as _, explain};
 use tokio::{
     signal::unix::{SignalKind, signal},
     time::MissedTickBehavior,
@@ -21,14 +22,13 @@ use wire::{
     time::Time,
 };
 
-use super::put::put;
 use super::{
     Ending, Keyboard, Page, Said,
     gate::{ask_about_plan, ask_for_answer, details},
     keys::{Keys, Pressed},
+    put::put,
     words,
 };
-use crate::remote::{Explained as _, explain};
 
 /// How often a status moves.
 const FRAME: Duration = Duration::from_millis(120);
@@ -133,7 +133,7 @@ pub(crate) async fn watch(
             }
             Err(error) => {
                 page.text("")?;
-                return Err(explain(error).context(crate::report::Hint::new(
+                return Err(explain(error).context(terminal::report::Hint::new(
                     format!(
                         "lost sight of task {}; it goes on without being watched",
                         watching.task.short

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use domain::visible::is_visible;
-use serde::Serialize;
-use wire::{task::shown::Person, time::Time};
+pub(crate) use terminal::format::{json_line, json_page};
+use terminal::{clean::Cleaner, colors::Stream};
+use wire::{
+    pull::{PullAuthor, PullState},
+    task::shown::Person,
+    time::Time,
+};
 
-use super::put::{put, put_line};
-use crate::{session::clean::Cleaner, terminal::Stream};
+use super::put::put_line;
 
 /// Several lines without anything that a terminal would obey. A carriage return would let a line hide what is before it.
 pub(crate) fn clean(text: &str) -> String {
@@ -69,6 +72,27 @@ pub(crate) fn person(person: &Person) -> String {
     line(person.name.as_deref().unwrap_or(&person.id), 60)
 }
 
+/// Who said something on a pull request.
+pub(crate) fn author(author: &PullAuthor) -> String {
+    match author {
+        PullAuthor::Platform {} => "lamp".to_owned(),
+        PullAuthor::Person { name } => line(name, 60),
+        PullAuthor::Unproven { name } => unproven(name),
+    }
+}
+
+/// How a pull request stands.
+pub(crate) fn pull_state(state: &PullState) -> String {
+    match state {
+        PullState::Draft {} => "draft".to_owned(),
+        PullState::Open {} => "open".to_owned(),
+        PullState::Merged { commit, by } => {
+            format!("merged by {} as {}", author(by), short(commit))
+        }
+        PullState::Closed { by } => format!("closed by {}", author(by)),
+    }
+}
+
 /// A time as people say it: `3s`, `2m 10s`, `1h 5m`.
 pub(crate) fn took(duration: Duration) -> String {
     let seconds = duration.as_secs();
@@ -88,33 +112,10 @@ pub(crate) fn between(from: Time, to: Time) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
 
-/// One JSON document on one line. What a terminal would obey is escaped, which JSON has a spelling for.
-pub(crate) fn json_line(value: &impl Serialize) -> anyhow::Result<String> {
-    Ok(escaped(&serde_json::to_string(value)?))
-}
-
-/// The same over several lines.
-pub(crate) fn json_page(value: &impl Serialize) -> anyhow::Result<String> {
-    Ok(escaped(&serde_json::to_string_pretty(value)?))
-}
-
-/// Such letters stand only inside of strings: outside of them JSON has none.
-fn escaped(json: &str) -> String {
-    let mut escaped = String::with_capacity(json.len());
-    for letter in json.chars() {
-        if is_visible(letter) {
-            escaped.push(letter);
-            continue;
-        }
-        for unit in letter.encode_utf16(&mut [0; 2]) {
-            put!(escaped, "\\u{unit:04x}");
-        }
-    }
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
+    use domain::visible::is_visible;
+
     use super::*;
 
     #[test]

@@ -65,9 +65,19 @@ impl Records {
         Ok(Self { directory: directory.to_owned() })
     }
 
+    /// It is there after a power cut, from the return on.
     pub(crate) fn write(&self, record: &Record) -> io::Result<()> {
+        self.put(record, Durability::Synced)
+    }
+
+    /// The same for one that is frozen or thawed: a power cut may leave the former record, which differs in nothing that outlives one.
+    pub(crate) fn write_state(&self, record: &Record) -> io::Result<()> {
+        self.put(record, Durability::SyncedFile)
+    }
+
+    fn put(&self, record: &Record, durability: Durability) -> io::Result<()> {
         let text = serde_json::to_vec(&shape::Shape::of(record))?;
-        files::write(&self.path(record.spec.id), &text, files::PRIVATE, Durability::Synced)
+        files::write(&self.path(record.spec.id), &text, files::PRIVATE, durability)
     }
 
     pub(crate) fn remove(&self, id: SandboxId) -> io::Result<()> {

@@ -4,6 +4,12 @@ use std::io::Write;
 
 use anyhow::bail;
 use serde::Serialize;
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned, write_json},
+    refusal::{Explained as _, refused},
+    report::Hint,
+};
 use wire::{
     agent::{AgentAnswer, AgentEvent, AgentMode, AgentSays, AgentUsage, Presence, StartAgent},
     client::Client,
@@ -11,13 +17,7 @@ use wire::{
 };
 
 use super::{find, place};
-use crate::{
-    commands::sandbox::{Versioned, read_tier},
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::{Explained as _, refused},
-    report::Hint,
-};
+use crate::commands::sandbox::read_tier;
 
 /// What is asked of it. Any model can say that.
 const REQUEST: &str =

@@ -2,9 +2,14 @@
 
 use std::io::Write;
 
-use contracts::ids::IdSource as _;
+use contracts::ids::{IdSource as _, SystemIds};
 use domain::id::SandboxId;
 use serde::Serialize;
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned, write_json},
+    refusal::Explained as _,
+};
 use wire::{
     agent::{Agent, AgentInside, Presence},
     client::Client,
@@ -12,13 +17,7 @@ use wire::{
 };
 
 use super::pinned;
-use crate::{
-    commands::sandbox::{Versioned, read_tier},
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    ids::SystemIds,
-    remote::{Explained as _, whole_base},
-};
+use crate::{commands::sandbox::read_tier, remote::whole_base};
 
 /// Say which agents an image has, at which versions, and which models they can use
 ///

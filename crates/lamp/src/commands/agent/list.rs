@@ -2,18 +2,17 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned, write_json},
+    refusal::Explained as _,
+};
 use wire::{
     agent::{Agent, Steering},
     client::Client,
 };
 
 use super::pinned;
-use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-};
 
 /// List the agents, the versions they are kept at, and the models they can use
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,5 @@
 //! `lamp agent`: the coding agents that a server can work with.
 
-mod block;
 mod check;
 mod doctor;
 mod list;
@@ -11,21 +10,14 @@ mod traces;
 
 use std::io::Write;
 
-pub(crate) use block::Words;
-
 use anyhow::anyhow;
+use terminal::{environment::Environment, exit::Exit, refusal::Explained as _, report::Hint};
 use wire::{
     agent::{Agent as Known, Agents},
     client::Client,
 };
 
-use crate::{
-    environment::Environment,
-    exit::Exit,
-    kept::block_on,
-    remote::{Explained as _, ServerFlag},
-    report::Hint,
-};
+use crate::{kept::block_on, remote::ServerFlag};
 
 /// Look at and try the coding agents: Claude Code, Codex and others
 ///

@@ -3,9 +3,10 @@
 use std::{io::Write, pin::pin};
 
 use anyhow::bail;
-use contracts::ids::IdSource as _;
+use contracts::ids::{IdSource as _, SystemIds};
 use domain::id::SandboxId;
 use futures::StreamExt as _;
+use terminal::refusal::{Explained as _, refused};
 use wire::{
     agent::{Agent, AgentMode, Agents},
     client::Client,
@@ -13,10 +14,7 @@ use wire::{
     sandbox::{ComputeWish, CreateSandbox, EgressPhase, NetworkWish, Repository, Tier},
 };
 
-use crate::{
-    ids::SystemIds,
-    remote::{Explained as _, refused, whole_base},
-};
+use crate::remote::whole_base;
 
 /// Memory for what an agent builds, beside what it needs itself.
 const ROOM_MIB: u32 = 2_048;

@@ -3,7 +3,15 @@
 use std::{io::Write, path::PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
+use config::text_file;
 use domain::shell;
+use terminal::{
+    colors::Stream,
+    exit::Exit,
+    format::{Format, FormatFlag},
+    refusal::{Explained as _, refused},
+    report::Hint,
+};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::mpsc,
@@ -20,12 +28,6 @@ use super::{find, place, show::Show, traces};
 use crate::{
     amount::{Size, Time},
     commands::sandbox::{SourceFlags, read_tier},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::{Explained as _, refused},
-    report::Hint,
-    terminal::Stream,
-    text_file,
 };
 
 /// What is said to one that remembers what it was asked for.

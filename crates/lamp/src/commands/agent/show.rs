@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
+use terminal::{clean::Cleaner, colors::Stream};
 use wire::agent::{
     AgentAnswer, AgentEnding, AgentEvent, AgentOutcome, AgentUsage, TodoState, ToolStatus,
 };
 
-use super::block::Words;
-use crate::{session::clean::Cleaner, terminal::Stream};
+use crate::timeline::block::Words;
 
 /// Tells events to a person, in their order.
 #[derive(Debug)]

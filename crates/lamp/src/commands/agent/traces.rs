@@ -1,11 +1,10 @@
 //! Whether a run has left something in the workspace that somebody may want.
 
+use terminal::refusal::Explained as _;
 use wire::{
     client::{Client, ExecEvent},
     exec::StartExec,
 };
-
-use crate::remote::Explained as _;
 
 /// Made before the agent starts. Whoever is inside can change it, and only fools themselves.
 const MARK: &str = "/tmp/.lamp-began";

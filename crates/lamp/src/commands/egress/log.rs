@@ -3,23 +3,22 @@
 use std::io::Write;
 
 use anyhow::anyhow;
+use terminal::{
+    clean::Cleaner,
+    colors::{Colors, Stream},
+    environment::Environment,
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+    report::Hint,
+};
 use wire::{
     client::Client,
     egress::{EgressLogQuery, EgressRecord},
     task::{event::TaskEvent, transcript::PageQuery},
 };
 
-use crate::{
-    commands::task::find,
-    environment::Environment,
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    kept::block_on,
-    remote::{Explained as _, ServerFlag},
-    report::Hint,
-    session::clean::Cleaner,
-    terminal::{Colors, Stream},
-};
+use crate::{commands::task::find, kept::block_on, remote::ServerFlag};
 
 /// Show what a sandbox reached, and what it was refused
 ///

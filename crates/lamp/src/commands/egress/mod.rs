@@ -4,7 +4,7 @@ mod log;
 
 use std::io::Write;
 
-use crate::{environment::Environment, exit::Exit, terminal::Colors};
+use terminal::{colors::Colors, environment::Environment, exit::Exit};
 
 /// Show what sandboxes reached and were refused
 #[derive(Debug, clap::Args)]

@@ -8,7 +8,16 @@ use std::{
 };
 
 use anyhow::{anyhow, bail};
+use config::text_file;
 use futures::StreamExt as _;
+use terminal::{
+    clean::Cleaner,
+    colors::Stream,
+    exit::Exit,
+    format::{Format, FormatFlag},
+    refusal::{Explained as _, refused},
+    report::Hint,
+};
 use wire::{
     client::Client,
     error::Code,
@@ -19,13 +28,7 @@ use wire::{
 use super::{super::sandbox::SourceFlags, show};
 use crate::{
     amount::{Cores, Size, Time},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::{Explained as _, refused, whole_base},
-    report::Hint,
-    session::clean::Cleaner,
-    terminal::Stream,
-    text_file,
+    remote::whole_base,
 };
 
 const ITS_NETWORK: &str = "note: a setup reaches only what `egress: { setup: { allow: […] } }` of the server's policy.yaml \

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
 use wire::client::Client;
 
 use super::show;
-use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
 
 /// Show one image, and where it comes from
 #[derive(Debug, clap::Args)]

@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+};
 use wire::{client::Client, image::Images};
 
 use super::Versioned;
-use crate::{
-    amount,
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-};
+use crate::amount;
 
 /// List the images that are kept, the most recently used first
 #[derive(Debug, clap::Args)]

@@ -7,17 +7,14 @@ mod prune;
 
 use std::io::Write;
 
-use wire::image as shape;
-
-use super::sandbox::Versioned;
-use crate::{
-    amount,
+use terminal::{
     environment::Environment,
     exit::Exit,
-    format::{Format, write_json},
-    kept::block_on,
-    remote::ServerFlag,
+    format::{Format, Versioned, write_json},
 };
+use wire::image as shape;
+
+use crate::{amount, kept::block_on, remote::ServerFlag};
 
 /// Build and look after images: what sandboxes start from
 #[derive(Debug, clap::Args)]

@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+};
 use wire::{client::Client, image::PruneImages};
 
 use super::Versioned;
-use crate::{
-    amount::{self, Size},
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-};
+use crate::amount::{self, Size};
 
 /// Remove images that nothing uses, the longest unused first
 #[derive(Debug, clap::Args)]

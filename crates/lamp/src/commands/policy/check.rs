@@ -2,15 +2,13 @@
 
 use std::{io::Write, path::PathBuf};
 
-use config::{Checked, FileKind, policy::PolicyFile};
+use config::{Checked, FileKind, policy::PolicyFile, text_file};
 use domain::policy::EgressPhase;
 use serde::Serialize;
-
-use crate::{
+use terminal::{
+    colors::Colors,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
-    terminal::Colors,
-    text_file,
 };
 
 /// Check a policy, name every problem with its line, and say what it opens

@@ -3,18 +3,18 @@
 use std::{io::Write, path::PathBuf};
 
 use domain::policy::EgressPhase;
-use egress::broker::explain::{Explanation, Says, Verdict};
-use wire::egress::{EgressLayer, EgressVerdict, ExplainEgress, ExplainedEgress};
-
-use super::files::{Files, Paths};
-use crate::{
+use server::explain;
+use terminal::{
+    colors::Colors,
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
-    kept::block_on,
-    remote::{Explained as _, ServerFlag},
-    terminal::Colors,
+    refusal::Explained as _,
 };
+use wire::egress::{EgressVerdict, ExplainEgress, ExplainedEgress};
+
+use super::files::{Files, Paths};
+use crate::{kept::block_on, remote::ServerFlag};
 
 /// Say which rule decides about a request, and why
 ///
@@ -82,53 +82,13 @@ impl Explain {
                 agent: self.agent.clone(),
             };
             let ruling = Files::read(&paths)?.ruling(self.phase, environment.home.as_deref())?;
-            shape(&ruling.explain(&self.method, &self.url)?)
+            explain::shape(&ruling.explain(&self.method, &self.url)?)
         };
         match self.format.format() {
             Format::People => print(&explained, colors, out)?,
             Format::Json => write_json(&explained, out)?,
         }
         Ok(Exit::Done)
-    }
-}
-
-/// The explanation, as the API says it.
-pub(crate) fn shape(explanation: &Explanation) -> ExplainedEgress {
-    let (verdict, rule, reason, remedy) = match &explanation.verdict {
-        Verdict::Allowed { rule } => {
-            (EgressVerdict::Allow, Some(rule.clone()), "every layer allows it".to_owned(), None)
-        }
-        Verdict::Denied(refusal) => {
-            let remedy = Some(refusal.remedy.clone()).filter(|remedy| !remedy.is_empty());
-            (EgressVerdict::Deny, refusal.rule.clone(), refusal.reason.clone(), remedy)
-        }
-        Verdict::DependsOnBody => (
-            EgressVerdict::DependsOnBody,
-            None,
-            "the rules allow it if its body is what it should be".to_owned(),
-            None,
-        ),
-    };
-    let layer = |it: &egress::broker::explain::LayerSays| {
-        let (says, rule) = match &it.says {
-            Says::Allows(rule) => ("allows", Some(rule.to_string())),
-            Says::Denies(rule) => ("denies", Some(rule.to_string())),
-            Says::Nothing => ("says nothing", None),
-        };
-        EgressLayer { layer: it.layer.to_string(), says: says.to_owned(), rule }
-    };
-    ExplainedEgress {
-        method: explanation.method.clone(),
-        url: explanation.url.clone(),
-        phase: explanation.phase.to_owned(),
-        verdict,
-        rule,
-        reason,
-        remedy,
-        layers: explanation.layers.iter().map(layer).collect(),
-        bundles: explanation.bundles.clone(),
-        connection: explanation.connection.as_str().to_owned(),
-        notes: explanation.notes.clone(),
     }
 }
 

@@ -9,11 +9,11 @@ use config::{agent::AgentFile, policy::PolicyFile, server::ServerFile};
 use contracts::{egress::Network, sandbox::Owner};
 use domain::policy::{Bundle, Ecosystem, EgressPhase, Layer, Rule, effective};
 use egress::broker::ruling::Ruling;
-
-use crate::{
-    files,
+use provision::{
+    files::{self, FilesError},
     way_out::{self, Certificates},
 };
+use terminal::report::hinted;
 
 /// Where the files are. What is left out is what a server without that file has.
 #[derive(Debug, Clone, Default)]
@@ -33,9 +33,9 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn read(paths: &Paths) -> anyhow::Result<Self> {
-        let policy = paths.policy.as_deref().map(files::policy).transpose()?;
-        let server = paths.server.as_deref().map(files::server).transpose()?;
-        let agent = paths.agent.as_deref().map(files::agent).transpose()?;
+        let policy = paths.policy.as_deref().map(files::policy).transpose().map_err(unusable)?;
+        let server = paths.server.as_deref().map(files::server).transpose().map_err(unusable)?;
+        let agent = paths.agent.as_deref().map(files::agent).transpose().map_err(unusable)?;
         Ok(Self {
             policy: policy.unwrap_or_else(PolicyFile::when_absent),
             server: server.unwrap_or_default(),
@@ -60,12 +60,16 @@ impl Files {
         let network = Network {
             phase,
             egress,
-            internal: way_out::internal(&self.policy, Certificates::LeftOut)?,
+            internal: way_out::internal(&self.policy, Certificates::LeftOut).map_err(unusable)?,
             ..Network::closed(Owner::Person("policy".to_owned()))
         };
-        let known = way_out::known(&self.server, Certificates::LeftOut)?;
+        let known = way_out::known(&self.server, Certificates::LeftOut).map_err(unusable)?;
         let once = named.into_iter().collect::<std::collections::BTreeSet<_>>();
         let registries = way_out::registries_of_host(&self.server, once, home);
         Ok(Ruling::new(network, &Arc::new(known), &Arc::new(registries), 0))
     }
+}
+
+fn unusable(error: FilesError) -> anyhow::Error {
+    hinted(&error, error.help())
 }

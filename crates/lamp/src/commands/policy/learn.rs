@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
-use crate::{
+use terminal::{
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
-    kept::block_on,
-    remote::{Explained as _, ServerFlag},
+    refusal::Explained as _,
 };
+
+use crate::{kept::block_on, remote::ServerFlag};
 
 /// Propose the smallest policy for what a sandbox did and tried
 ///

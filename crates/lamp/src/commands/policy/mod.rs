@@ -9,7 +9,7 @@ mod test;
 
 use std::io::Write;
 
-use crate::{environment::Environment, exit::Exit, terminal::Colors};
+use terminal::{colors::Colors, environment::Environment, exit::Exit};
 
 /// Check, explain, test, learn and reload what sandboxes may reach
 #[derive(Debug, clap::Args)]

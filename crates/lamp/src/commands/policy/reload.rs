@@ -2,16 +2,16 @@
 
 use std::io::Write;
 
-use wire::egress::{ReloadedPolicy, RuleChange};
-
-use crate::{
+use terminal::{
+    colors::Colors,
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
-    kept::block_on,
-    remote::{Explained as _, ServerFlag},
-    terminal::Colors,
+    refusal::Explained as _,
 };
+use wire::egress::{ReloadedPolicy, RuleChange};
+
+use crate::{kept::block_on, remote::ServerFlag};
 
 /// Have the running server read its files again, and say what changed
 ///

@@ -7,20 +7,22 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use config::expectations::{Expectation, ExpectationsFile, Expected};
+use config::{
+    expectations::{Expectation, ExpectationsFile, Expected},
+    text_file,
+};
 use domain::policy::EgressPhase;
 use egress::broker::{explain::Verdict, ruling::Ruling};
 use serde::Serialize;
-
-use super::files::{Files, Paths};
-use crate::{
+use terminal::{
+    colors::Colors,
     environment::Environment,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
     report::Hint,
-    terminal::Colors,
-    text_file,
 };
+
+use super::files::{Files, Paths};
 
 /// Hold a table of expectations against a policy
 ///

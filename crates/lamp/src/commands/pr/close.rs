@@ -2,16 +2,15 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::client::Client;
 
 use super::which::Which;
-use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    timeline::words,
-};
+use crate::timeline::words;
 
 /// Close a pull request without merging it; its branch stays
 #[derive(Debug, clap::Args)]

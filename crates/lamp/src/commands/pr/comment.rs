@@ -2,21 +2,19 @@
 
 use std::io::Write;
 
-use contracts::ids::IdSource as _;
+use contracts::ids::{IdSource as _, SystemIds};
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::{
     client::Client,
     pull::{NewComment, Pull, PullState},
 };
 
-use super::{state, which::Which};
-use crate::{
-    commands::{sandbox::Versioned, task::WordsFlag},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    ids::SystemIds,
-    remote::Explained as _,
-    timeline::words,
-};
+use super::which::Which;
+use crate::{commands::task::WordsFlag, timeline::words};
 
 /// Comment on a pull request: the task that made it wakes and goes on
 #[derive(Debug, clap::Args)]
@@ -68,7 +66,7 @@ fn told(pull: &Pull) -> String {
         PullState::Merged { .. } | PullState::Closed { .. } => format!(
             "The comment stands on pull request #{number}, which is {}: no task reads it.\n  \
              lamp run \"…\"  hands over another\n",
-            state(&pull.state)
+            words::pull_state(&pull.state)
         ),
     }
 }

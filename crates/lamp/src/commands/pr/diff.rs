@@ -2,15 +2,11 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
 use wire::client::Client;
 
 use super::which::Which;
-use crate::{
-    commands::task::{World, show_patch},
-    exit::Exit,
-    format::FormatFlag,
-    remote::Explained as _,
-};
+use crate::commands::task::{World, show_patch};
 
 /// Show the change of a pull request, as a patch
 #[derive(Debug, clap::Args)]

@@ -2,21 +2,22 @@
 
 use std::io::Write;
 
+use terminal::{
+    colors::Colors,
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::{
     client::Client,
     pull::{Pull, PullCheckState, PullOpinion, PullState},
 };
 
-use super::{author, state, which::Which};
-use crate::timeline::put::put_line;
+use super::which::Which;
 use crate::{
     amount,
-    commands::{sandbox::Versioned, task::World},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    terminal::Colors,
-    timeline::words,
+    commands::task::World,
+    timeline::{put::put_line, words},
 };
 
 /// Show a pull request: its text, its checks, what was said about it
@@ -57,7 +58,7 @@ fn page(pull: &Pull, colors: Colors) -> String {
     for (name, value) in [
         ("in", words::line(&pull.repository, 200)),
         ("at", address),
-        ("state", state(&pull.state)),
+        ("state", words::pull_state(&pull.state)),
         (
             "branch",
             format!("{} into {}", words::line(&pull.branch, 200), words::line(&pull.base, 200)),
@@ -91,7 +92,7 @@ fn page(pull: &Pull, colors: Colors) -> String {
             PullOpinion::Remarks => "remarks",
         };
         let at = amount::moment(review.at.as_millis());
-        put_line!(text, "\n{} {opinion}, {at}:", author(&review.author));
+        put_line!(text, "\n{} {opinion}, {at}:", words::author(&review.author));
         text.push_str(&words::block(&review.text, 2, usize::MAX));
     }
     for comment in &pull.comments {
@@ -102,7 +103,7 @@ fn page(pull: &Pull, colors: Colors) -> String {
         };
         let at = amount::moment(comment.at.as_millis());
         let place = words::line(&place, 300);
-        put_line!(text, "\n{} {place}, {at}:", author(&comment.author));
+        put_line!(text, "\n{} {place}, {at}:", words::author(&comment.author));
         text.push_str(&words::block(&comment.text, 2, usize::MAX));
     }
     text + &next(pull)

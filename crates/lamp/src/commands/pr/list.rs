@@ -2,19 +2,20 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::{
     client::Client,
     pull::{Pull, PullState, Pulls},
 };
 
-use super::{state, which::repository};
-use crate::timeline::put::put_line;
+use super::which::repository;
 use crate::{
-    commands::{sandbox::Versioned, task::columns},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    timeline::words,
+    commands::task::columns,
+    timeline::{put::put_line, words},
 };
 
 /// List the pull requests of a repository, the newest first
@@ -52,7 +53,7 @@ fn table(repository: &str, pulls: &[Pull], columns: usize) -> String {
     }
     let mut text = format!("{:>6}  {:<STATE$}  TITLE\n", "NUMBER", "STATE");
     for pull in pulls {
-        let stands = words::line(&state(&pull.state), STATE);
+        let stands = words::line(&words::pull_state(&pull.state), STATE);
         let title = words::line(&pull.title, columns.saturating_sub(6 + 2 + STATE + 2).max(20));
         put_line!(text, "{:>6}  {stands:<STATE$}  {title}", pull.number);
     }

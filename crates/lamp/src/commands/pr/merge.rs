@@ -6,19 +6,21 @@
 use std::io::Write;
 
 use anyhow::{anyhow, bail};
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+    report::Hint,
+};
 use wire::{
     client::Client,
     pull::{MergePull, Merged, Pull, PullState},
     task::{TaskSummary, shown::TaskQuery},
 };
 
-use super::{state, which::Which};
+use super::which::Which;
 use crate::{
-    commands::{sandbox::Versioned, task::World},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    report::Hint,
+    commands::task::World,
     timeline::{Ending, Keyboard, words},
 };
 
@@ -89,7 +91,7 @@ fn head(pull: &Pull, named: Option<&str>) -> anyhow::Result<String> {
             format!(
                 "the branch of pull request {} is gone: it is {}",
                 pull.number,
-                state(&pull.state)
+                words::pull_state(&pull.state)
             ),
             format!("`lamp pr get {} --repo {}` shows what became of it", pull.number, repo(pull))
         ))

@@ -13,12 +13,9 @@ mod which;
 
 use std::io::Write;
 
-use wire::pull::{PullAuthor, PullState};
+use terminal::{colors::Colors, environment::Environment, exit::Exit};
 
-use crate::{
-    commands::task::World, environment::Environment, exit::Exit, kept::block_on,
-    remote::ServerFlag, terminal::Colors, timeline::words,
-};
+use crate::{commands::task::World, kept::block_on, remote::ServerFlag};
 
 /// Look at, review and merge the pull requests that tasks made
 ///
@@ -63,24 +60,5 @@ impl Pr {
                 What::Close(close) => close.run(&client, out).await,
             }
         })
-    }
-}
-
-fn author(author: &PullAuthor) -> String {
-    match author {
-        PullAuthor::Platform {} => "lamp".to_owned(),
-        PullAuthor::Person { name } => words::line(name, 60),
-        PullAuthor::Unproven { name } => words::unproven(name),
-    }
-}
-
-pub(crate) fn state(state: &PullState) -> String {
-    match state {
-        PullState::Draft {} => "draft".to_owned(),
-        PullState::Open {} => "open".to_owned(),
-        PullState::Merged { commit, by } => {
-            format!("merged by {} as {}", author(by), words::short(commit))
-        }
-        PullState::Closed { by } => format!("closed by {}", author(by)),
     }
 }

@@ -3,21 +3,19 @@
 use std::io::Write;
 
 use anyhow::Context as _;
-use contracts::ids::IdSource as _;
+use contracts::ids::{IdSource as _, SystemIds};
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::{
     client::Client,
     pull::{NewReview, Pull, PullOpinion},
 };
 
-use super::{state, which::Which};
-use crate::{
-    commands::{sandbox::Versioned, task::WordsFlag},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    ids::SystemIds,
-    remote::Explained as _,
-    timeline::words,
-};
+use super::which::Which;
+use crate::{commands::task::WordsFlag, timeline::words};
 
 /// Review a pull request: approve it, or ask its task for changes
 #[derive(Debug, clap::Args)]
@@ -68,7 +66,7 @@ impl Review {
 
 fn told(pull: &Pull, review: &NewReview) -> String {
     let (number, commit) = (pull.number, words::short(&review.commit));
-    let state = state(&pull.state);
+    let state = words::pull_state(&pull.state);
     match review.opinion {
         PullOpinion::Approves => format!(
             "You approve {commit}; pull request #{number} is {state}.\n  \

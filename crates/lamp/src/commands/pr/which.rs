@@ -1,12 +1,10 @@
 //! Which pull request is meant: its number and repository, or the task that made it.
 
 use anyhow::anyhow;
+use terminal::report::Hint;
 use wire::client::Client;
 
-use crate::{
-    commands::task::{find, here},
-    report::Hint,
-};
+use crate::commands::task::{find, here};
 
 // No doc comment: it would become the help of every command that takes one.
 #[derive(Debug, Clone, clap::Args)]

@@ -8,6 +8,12 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use files::{Durability, Unfinished};
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+    report::Hint,
+};
 use wire::{
     client::Client,
     error::Code,
@@ -25,10 +31,6 @@ use crate::{
         unpack::{Limits, Unpacked, unpack},
         writer,
     },
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-    report::Hint,
 };
 
 /// The most entries that are taken out at once.

@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag},
+    refusal::Explained as _,
+};
 use wire::{client::Client, sandbox::CreateSandbox};
 
 use super::{called, show, wishes::MakeFlags};
-use crate::{
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-};
 
 /// Make a sandbox that stays until it is deleted
 #[derive(Debug, clap::Args)]

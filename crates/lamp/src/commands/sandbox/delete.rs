@@ -3,14 +3,14 @@
 use std::io::Write;
 
 use serde::Serialize;
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+};
 use wire::client::Client;
 
 use super::Versioned;
-use crate::{
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-};
 
 /// Remove sandboxes, with all that is in them
 #[derive(Debug, clap::Args)]

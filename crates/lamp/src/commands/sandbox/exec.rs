@@ -3,9 +3,13 @@
 use std::io::Write;
 
 use serde::Serialize;
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+};
 use wire::{
     client::{Client, ExecEvent},
-    error::Code,
     exec::{Ending, Finished, StartExec},
 };
 
@@ -15,10 +19,7 @@ use super::{
 };
 use crate::{
     amount,
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::{Explained as _, explain},
-    session::{self, Terminal},
+    session::{self, MissingProgram, Terminal, not_begun},
 };
 
 /// The most output that `--json` gathers.
@@ -121,24 +122,8 @@ pub(super) async fn run(
     }
 }
 
-/// A program that is not there ends a shell with 127, and so it ends us.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct MissingProgram(String);
-
 fn is_missing_program(error: &anyhow::Error) -> bool {
     error.downcast_ref::<MissingProgram>().is_some()
-}
-
-/// An error of a command that could not be begun.
-pub(crate) fn not_begun(error: wire::client::ClientError) -> anyhow::Error {
-    match error.problem() {
-        Some(problem) if problem.code == Code::ProgramMissing => {
-            let help = problem.help.as_deref().map(|help| format!("\nhint: {help}"));
-            MissingProgram(format!("{}{}", problem.message, help.unwrap_or_default())).into()
-        }
-        Some(_) | None => explain(error),
-    }
 }
 
 async fn gather(

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
 use wire::{client::Client, sandbox::ForkSandbox};
 
 use super::{show, wishes::ComputeFlags};
-use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
 
 /// Make another with a copy of its disk; the original goes on
 #[derive(Debug, clap::Args)]

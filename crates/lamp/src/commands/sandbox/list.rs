@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+};
 use wire::{client::Client, sandbox::Sandboxes};
 
 use super::{Versioned, state, tier};
-use crate::{
-    amount,
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-};
+use crate::amount;
 
 /// List the sandboxes that exist
 #[derive(Debug, clap::Args)]

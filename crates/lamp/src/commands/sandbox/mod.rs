@@ -15,19 +15,15 @@ mod wishes;
 
 use std::io::Write;
 
-pub(crate) use exec::not_begun;
-use serde::Serialize;
+use terminal::{
+    environment::Environment,
+    exit::Exit,
+    format::{Format, Versioned, write_json},
+};
 use wire::{client::Turn, sandbox as shape};
 pub(crate) use wishes::{SourceFlags, tier as read_tier};
 
-use crate::{
-    amount,
-    environment::Environment,
-    exit::Exit,
-    format::{Format, write_json},
-    kept::block_on,
-    remote::ServerFlag,
-};
+use crate::{amount, kept::block_on, remote::ServerFlag};
 
 /// Make and use sandboxes: computers for one run
 ///
@@ -89,20 +85,6 @@ impl Sandbox {
                 What::Delete(delete) => delete.run(&client, out).await,
             }
         })
-    }
-}
-
-/// A JSON document, with the version of its form.
-#[derive(Debug, Serialize)]
-pub(crate) struct Versioned<T> {
-    version: u32,
-    #[serde(flatten)]
-    what: T,
-}
-
-impl<T> Versioned<T> {
-    pub(crate) const fn new(what: T) -> Self {
-        Self { version: 1, what }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use contracts::ids::IdSource as _;
+use contracts::ids::{IdSource as _, SystemIds};
 use domain::id::SandboxId;
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
 use tokio::signal::unix::{SignalKind, signal};
 use wire::{
     client::Client,
@@ -15,7 +16,7 @@ use super::{
     exec::{self, Ran},
     wishes::{CommandFlags, ExposeFlags, MakeFlags},
 };
-use crate::{exit::Exit, format::FormatFlag, ids::SystemIds, remote::Explained as _, session};
+use crate::session;
 
 /// Run a command in a fresh sandbox, and delete it
 ///

@@ -3,19 +3,14 @@
 use std::io::{self, Write};
 
 use anyhow::bail;
+use terminal::{colors::Stream, environment::Environment, exit::Exit, report::Hint};
 use wire::{
     client::Client,
     exec::{StartExec, User},
 };
 
 use super::wishes::user;
-use crate::{
-    environment::Environment,
-    exit::Exit,
-    report::Hint,
-    session::{self, Terminal},
-    terminal::Stream,
-};
+use crate::session::{self, Terminal};
 
 /// Open a shell in a sandbox, on a terminal of its own
 ///

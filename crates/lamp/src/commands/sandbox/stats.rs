@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+};
 use wire::client::Client;
 
 use super::Versioned;
-use crate::{
-    amount,
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-};
+use crate::amount;
 
 /// Show what a sandbox uses now, and has used so far
 #[derive(Debug, clap::Args)]

@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, write_json},
+    refusal::Explained as _,
+};
 use wire::client::{Client, Turn};
 
 use super::{Versioned, called, state};
-use crate::{
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct TurnOne {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use terminal::refusal::Explained as _;
 use wire::{
     client::Client,
     exec::{ExposeSecrets, StartExec, User},
@@ -10,7 +11,7 @@ use wire::{
 
 use crate::{
     amount::{Cores, Size, Time},
-    remote::{Explained as _, whole_base},
+    remote::whole_base,
 };
 
 /// What a sandbox is made of, and how much it may use.

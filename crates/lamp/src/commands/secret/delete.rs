@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, refusal::Explained as _};
 use wire::client::Client;
-
-use crate::{exit::Exit, remote::Explained as _};
 
 /// Delete a secret; whoever uses it next is refused
 #[derive(Debug, clap::Args)]

@@ -2,18 +2,17 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned, write_json},
+    refusal::Explained as _,
+};
 use wire::{
     client::Client,
     secret::{Expose, Place, Secret},
 };
 
-use crate::{
-    amount,
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag, write_json},
-    remote::Explained as _,
-};
+use crate::amount;
 
 /// List the secrets, and what each may be used for; never their values
 #[derive(Debug, clap::Args)]

@@ -8,7 +8,9 @@ mod value;
 
 use std::io::Write;
 
-use crate::{environment::Environment, exit::Exit, kept::block_on, remote::ServerFlag};
+use terminal::{environment::Environment, exit::Exit};
+
+use crate::{kept::block_on, remote::ServerFlag};
 
 /// Keep secrets: values that agents may use and never see
 ///

@@ -6,13 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use secrets::binding::Header;
+use contracts::secret::binding::Header;
+use terminal::{exit::Exit, refusal::Explained as _};
 use wire::{
     client::Client,
     secret::{Expose, Place, SetSecret},
 };
-
-use crate::{exit::Exit, remote::Explained as _};
 
 /// Set a secret, or replace its value
 ///

@@ -6,15 +6,12 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
+use config::text_file;
 use rustix::{
     stdio::stdin,
     termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
 };
-
-use crate::{
-    report::Hint,
-    text_file::{self},
-};
+use terminal::report::Hint;
 
 /// Longer than any value that a server takes.
 const MOST: u64 = 1 << 20;

@@ -3,12 +3,11 @@
 use std::io::Write;
 
 use anyhow::bail;
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _, report::Hint};
 use wire::task::{ask, plan::Conditions};
 
 use super::{World, conditions::ConditionFlags, named::Named, told};
-use crate::{
-    exit::Exit, format::FormatFlag, remote::Explained as _, report::Hint, timeline::conditions,
-};
+use crate::timeline::conditions;
 
 /// Change the conditions of an approval
 ///

@@ -3,12 +3,11 @@
 use std::io::Write;
 
 use anyhow::bail;
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _, report::Hint};
 use wire::task::{ask::AnswerQuestion, shown::Standing};
 
 use super::{World, named::Named, told, words_flag::WordsFlag};
-use crate::{
-    exit::Exit, format::FormatFlag, remote::Explained as _, report::Hint, timeline::words,
-};
+use crate::timeline::words;
 
 /// Answer the question that an agent waits with
 ///

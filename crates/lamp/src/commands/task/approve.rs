@@ -6,20 +6,19 @@
 use std::io::Write;
 
 use anyhow::bail;
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+    report::Hint,
+};
 use wire::{
     client::Client,
     task::{ask, plan::TaskPlan, shown::Task},
 };
 
 use super::{World, conditions::ConditionFlags, named::Named};
-use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    report::Hint,
-    timeline::{self, Keyboard, Page, Said, ask_about_plan, next_steps, words},
-};
+use crate::timeline::{self, Keyboard, Page, Said, ask_about_plan, next_steps, words};
 
 /// The fewest letters of a hash that name a plan. Whoever writes plans can look for two that begin alike, and finds them with twelve letters
 /// in a minute: the one is read, and the other waits. Two with thirty-two nobody finds.

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
+
 use super::{World, named::Named, told};
-use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
 
 /// End a task for good; what it spent and did stays on record
 #[derive(Debug, clap::Args)]

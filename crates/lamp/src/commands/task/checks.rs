@@ -2,18 +2,16 @@
 
 use std::io::Write;
 
+use terminal::{
+    colors::Colors,
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::task::checks::{self as shape, CheckOutcome, CheckSide, CheckVerdict, Conclusion};
 
 use super::{World, named::Named};
-use crate::timeline::put::put_line;
-use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    terminal::Colors,
-    timeline::words,
-};
+use crate::timeline::{put::put_line, words};
 
 /// Findings and tests of one check that are shown.
 const SHOWN: usize = 20;

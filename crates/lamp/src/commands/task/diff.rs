@@ -2,17 +2,16 @@
 
 use std::io::{self, Write};
 
+use terminal::{
+    colors::{Colors, Stream},
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::task::shown::Patch;
 
 use super::{World, named::Named};
-use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    terminal::{Colors, Stream},
-    timeline::words,
-};
+use crate::timeline::words;
 
 /// Show the change that a task made, as a patch
 ///

@@ -2,18 +2,18 @@
 
 use std::io::Write;
 
+use terminal::{
+    colors::Colors,
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::task::shown::{Context, Task};
 
 use super::{World, named::Named};
-use crate::timeline::put::put_line;
 use crate::{
     amount,
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    terminal::Colors,
-    timeline::{next_commands, next_steps, words},
+    timeline::{next_commands, next_steps, put::put_line, words},
 };
 
 /// Show a task: where it stands, what it cost, and what to do next

@@ -3,6 +3,11 @@
 use std::io::Write;
 
 use contracts::clock::{Clock as _, SystemClock};
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::{
     task::{
         TaskSummary,
@@ -12,13 +17,12 @@ use wire::{
 };
 
 use super::{World, world::columns};
-use crate::timeline::put::{put, put_line};
 use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::{Explained as _, ServerFlag},
-    timeline::words,
+    remote::ServerFlag,
+    timeline::{
+        put::{put, put_line},
+        words,
+    },
 };
 
 /// Tasks on the first page.

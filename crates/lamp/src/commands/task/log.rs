@@ -2,13 +2,15 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag},
+};
 use wire::task::stream::Cursor;
 
 use super::{World, named::Named};
-use crate::{
-    exit::Exit,
-    format::{Format, FormatFlag},
-    timeline::{Company, EXIT_CODES, Ending, Page, Until, Watching, last_words, next_steps, watch},
+use crate::timeline::{
+    Company, EXIT_CODES, Ending, Page, Until, Watching, last_words, next_steps, watch,
 };
 
 /// Show what happened to a task, and follow it with `-f`

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
 use wire::task::ask::SendMessage;
 
 use super::{World, named::Named, told, words_flag::WordsFlag};
-use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
 
 /// Say something to a task's agent, at any time
 ///

@@ -46,15 +46,16 @@ pub(crate) use repository::here;
 pub(crate) use words_flag::WordsFlag;
 pub(crate) use world::{World, columns};
 
+use terminal::{
+    colors::Colors,
+    environment::Environment,
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+};
 use wire::task::shown::Task;
 
 use crate::{
-    commands::sandbox::Versioned,
-    environment::Environment,
-    exit::Exit,
-    format::{Format, FormatFlag},
     kept::block_on,
-    terminal::Colors,
     timeline::{next_steps, words},
 };
 

@@ -1,18 +1,18 @@
 //! Which task a person means: its id, a beginning of it, or `last`.
 
 use anyhow::{anyhow, bail};
+use terminal::{
+    environment::Environment,
+    refusal::{Explained as _, explain},
+    report::Hint,
+};
 use wire::{
     client::Client,
     error::Code,
     task::shown::{Task, TaskQuery, TaskSummary},
 };
 
-use crate::{
-    environment::Environment,
-    remote::{Explained as _, ServerFlag, explain},
-    report::Hint,
-    timeline::words,
-};
+use crate::{remote::ServerFlag, timeline::words};
 
 /// Stands for the newest task.
 const LAST: &str = "last";
@@ -107,8 +107,9 @@ fn candidates<'t>(tasks: impl Iterator<Item = &'t TaskSummary>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use terminal::{colors::Colors, report};
+
     use super::*;
-    use crate::{report, terminal::Colors};
 
     fn told(called: &str, id: &str, known: &[TaskSummary]) -> String {
         let mut out = Vec::new();

@@ -3,16 +3,15 @@
 use std::io::Write;
 
 use serde::Serialize;
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::{pull::Pull, task::shown::Task};
 
 use super::{World, named::Named};
-use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    timeline::{next_steps, words},
-};
+use crate::timeline::{next_steps, words};
 
 /// Say where the work of a task is: its pull request, its branch, its sandbox
 #[derive(Debug, clap::Args)]

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
+
 use super::{World, named::Named, told};
-use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
 
 /// Pause a task: nothing runs and nothing is spent until `lamp resume`
 #[derive(Debug, clap::Args)]

@@ -2,17 +2,15 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::task::ask::{Picked, PickedBy};
 
 use super::{World, named::Named};
-use crate::timeline::put::put_line;
-use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    timeline::{next_steps, words},
-};
+use crate::timeline::{next_steps, put::put_line, words};
 
 /// Keep one of several attempts side by side, and cancel the others
 #[derive(Debug, clap::Args)]

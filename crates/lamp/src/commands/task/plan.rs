@@ -2,18 +2,18 @@
 
 use std::io::Write;
 
+use terminal::{
+    colors::Colors,
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::task::{plan::TaskPlan, shown::Task};
 
 use super::{World, named::Named};
-use crate::timeline::put::put_line;
 use crate::{
     amount,
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    terminal::Colors,
-    timeline::{self, next_steps, words},
+    timeline::{self, next_steps, put::put_line, words},
 };
 
 /// Show the newest plan of a task, and what was said to it

@@ -12,12 +12,22 @@ use std::{
 use anyhow::{Context as _, bail};
 use domain::code::{BranchName, CommitId};
 use evidence::envelope::ENVELOPE_LIMIT;
-use forges::record::{self, Record};
+use serde::Deserialize;
 
 use super::repository::git;
 
 /// How to have them here.
 pub(super) const BRING: &str = "`git fetch origin 'refs/lamp/*:refs/lamp/*'` brings records and receipts into a clone; or name the server";
+
+/// Bytes of a record.
+const LARGEST_RECORD: usize = 2 << 20;
+
+/// What of a record matters here: which commit to look for. Nothing of it is believed, so the rest of it is not looked at.
+#[derive(Debug, Deserialize)]
+struct Record {
+    branch: String,
+    delivered: String,
+}
 
 /// A receipt, and the commit that the branch of its pull request is at.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,15 +42,17 @@ pub(super) fn find(place: &Path, number: u64) -> anyhow::Result<Option<Found>> {
     if git(place, &["cat-file", "-e", &object]).is_err() {
         return Ok(None);
     }
-    let bytes = content(place, &object, record::LARGEST)?;
-    let record = Record::read(&bytes)
-        .with_context(|| format!("the record of pull request {number} cannot be read"))?;
-    let (first, rest) = record.delivered.as_str().split_at_checked(2).unwrap_or_default();
+    let bytes = content(place, &object, LARGEST_RECORD)?;
+    let what = || format!("the record of pull request {number} cannot be read");
+    let record: Record = serde_json::from_slice(&bytes).with_context(what)?;
+    let branch: BranchName = record.branch.parse().with_context(what)?;
+    let delivered: CommitId = record.delivered.parse().with_context(what)?;
+    let (first, rest) = delivered.as_str().split_at_checked(2).unwrap_or_default();
     let envelope = content(place, &format!("refs/lamp/receipts:{first}/{rest}"), ENVELOPE_LIMIT);
     let envelope = envelope.with_context(|| {
         format!("this repository has no receipt for what pull request {number} delivered")
     })?;
-    let commit = at(place, &record.branch).unwrap_or(record.delivered);
+    let commit = at(place, &branch).unwrap_or(delivered);
     Ok(Some(Found { envelope, commit }))
 }
 

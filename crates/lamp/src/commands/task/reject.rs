@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
 use wire::task::ask;
 
 use super::{World, approve, named::Named, told, words_flag::WordsFlag};
-use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
 
 /// Send the plan back with a comment: the agent reads it and plans anew
 #[derive(Debug, clap::Args)]

@@ -8,10 +8,10 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow, bail};
+use terminal::{refusal::Explained as _, report::Hint};
 use wire::{client::Client, task::NewRepository};
 
-use crate::timeline::put::put_line;
-use crate::{remote::Explained as _, report::Hint, timeline::words};
+use crate::timeline::{put::put_line, words};
 
 /// A repository to work in, and what to say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
 use wire::task::ask::RaiseBudget;
 
 use super::{World, dollars::Dollars, named::Named, told};
-use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
 
 /// Let a paused task go on where it was
 #[derive(Debug, clap::Args)]

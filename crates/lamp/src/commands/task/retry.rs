@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use terminal::{exit::Exit, format::FormatFlag, refusal::Explained as _};
 use wire::task::ask;
 
 use super::{World, named::Named, told};
-use crate::{exit::Exit, format::FormatFlag, remote::Explained as _};
 
 const PHASES: [&str; 7] =
     ["prepare", "research", "plan", "implement", "verify", "review", "deliver"];

@@ -2,19 +2,18 @@
 
 use std::io::Write;
 
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::{
     pull::{Pull, PullState},
     task::ask::{RevertTask, Reverted},
 };
 
 use super::{World, named::Named};
-use crate::{
-    commands::{pr::state, sandbox::Versioned},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    timeline::words,
-};
+use crate::timeline::words;
 
 /// Take back what a task changed, with a pull request that undoes it
 ///
@@ -58,7 +57,7 @@ fn told(Reverted { reverts, pull }: &Reverted) -> String {
              lamp pr merge {number} --repo {repo}  merges it\n"
         ),
         PullState::Merged { .. } | PullState::Closed { .. } => {
-            let stands = words::line(&state(stands), 100);
+            let stands = words::line(&words::pull_state(stands), 100);
             format!("Pull request #{number}, which takes back #{reverts}, is {stands}.\n")
         }
     }

@@ -6,6 +6,13 @@
 use std::io::Write;
 
 use anyhow::bail;
+use terminal::{
+    colors::Colors,
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+    report::Hint,
+};
 use wire::task::{
     ask::DismissFinding,
     review::{Dismissal, ReviewFinding, TaskReview},
@@ -13,16 +20,7 @@ use wire::task::{
 };
 
 use super::{World, named::Named, told};
-use crate::timeline::put::put_line;
-use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::Explained as _,
-    report::Hint,
-    terminal::Colors,
-    timeline::words,
-};
+use crate::timeline::{put::put_line, words};
 
 /// The fewest letters of an id: as many as are shown. The words of a finding are an agent's, which could look for some that have fewer in
 /// common with those of another.

@@ -3,7 +3,13 @@
 use std::{io::Write, path::PathBuf};
 
 use anyhow::bail;
-use contracts::ids::IdSource as _;
+use contracts::ids::{IdSource as _, SystemIds};
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::explain,
+    report::Hint,
+};
 use wire::{
     client::{Client, ClientError},
     task::{
@@ -20,15 +26,11 @@ use super::{
     repository::{self, Chosen},
     words_flag,
 };
-use crate::timeline::put::put_line;
 use crate::{
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    ids::SystemIds,
-    remote::{ServerFlag, explain},
-    report::Hint,
-    timeline::{EXIT_CODES, Page, Until, Watching, last_words, next_steps, watch, words},
+    remote::ServerFlag,
+    timeline::{
+        EXIT_CODES, Page, Until, Watching, last_words, next_steps, put::put_line, watch, words,
+    },
 };
 
 /// How often a task is handed over when the answer was lost. The key makes it one task.

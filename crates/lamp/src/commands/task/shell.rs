@@ -5,15 +5,11 @@ use std::io::{self, Write};
 use anyhow::bail;
 use contracts::sandbox::{WORKSPACE, directory_names};
 use domain::code::RepositoryName;
+use terminal::{colors::Stream, exit::Exit, report::Hint};
 use wire::{exec::StartExec, task::shown::Task};
 
 use super::{World, named::Named};
-use crate::{
-    exit::Exit,
-    report::Hint,
-    session::{self, Terminal},
-    terminal::Stream,
-};
+use crate::session::{self, Terminal};
 
 const SHELL: &str = "if command -v bash >/dev/null; then exec bash -l; else exec sh -l; fi";
 

@@ -3,17 +3,18 @@
 use std::io::Write;
 
 use serde::Serialize;
+use terminal::{
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+};
 use wire::task::usage::{self as shape, Share, TaskUsage, UsageQuery};
 
 use super::{World, named};
-use crate::timeline::put::put_line;
 use crate::{
     amount,
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::{Explained as _, ServerFlag},
-    timeline::words,
+    remote::ServerFlag,
+    timeline::{put::put_line, words},
 };
 
 /// Show what a task cost and where, or what all of them did

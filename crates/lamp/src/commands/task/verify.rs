@@ -21,6 +21,14 @@ use evidence::{
     verify::{Finding, Known, Subject, Verified, verify},
 };
 use serde::Serialize;
+use terminal::{
+    colors::Colors,
+    data_directory::{Account, DataFlag},
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+    report::Hint,
+};
 use wire::{
     client::Client,
     task::shown::{Task, TaskQuery},
@@ -30,16 +38,9 @@ use super::{
     World, held_against, named, receipt_here,
     repository::{git, here},
 };
-use crate::timeline::put::put_line;
 use crate::{
-    commands::sandbox::Versioned,
-    data_directory::{Account, DataFlag},
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::{Explained as _, ServerFlag},
-    report::Hint,
-    terminal::Colors,
-    timeline::words,
+    remote::ServerFlag,
+    timeline::{put::put_line, words},
 };
 
 /// Check the signed receipt of a change: who asked, who approved what, what ran, and for which commit

@@ -3,22 +3,23 @@
 use std::{io::Write, path::Path};
 
 use anyhow::anyhow;
+use terminal::{
+    colors::Colors,
+    exit::Exit,
+    format::{Format, FormatFlag, Versioned},
+    refusal::Explained as _,
+    report::Hint,
+};
 use wire::why::{self as shape, WhyQuery};
 
 use super::{
     World,
     repository::{git, here},
 };
-use crate::timeline::put::put_line;
 use crate::{
     amount,
-    commands::sandbox::Versioned,
-    exit::Exit,
-    format::{Format, FormatFlag},
-    remote::{Explained as _, ServerFlag},
-    report::Hint,
-    terminal::Colors,
-    timeline::words,
+    remote::ServerFlag,
+    timeline::{put::put_line, words},
 };
 
 /// Say why a line is there: the task, its plan, who approved it, and what the agent thought

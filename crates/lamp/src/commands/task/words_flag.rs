@@ -3,11 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-
-use crate::{
-    report::Hint,
-    text_file::{self, Unreadable},
-};
+use config::text_file::{self, Unreadable};
+use terminal::report::Hint;
 
 // No doc comment: it would become the help of every command that takes one.
 #[derive(Debug, Clone, clap::Args)]

@@ -2,12 +2,13 @@
 
 use std::io;
 
-use crate::{
+use terminal::{
+    colors::{Colors, Stream},
     environment::Environment,
     format::Format,
-    terminal::{Colors, Stream},
-    timeline::{Audience, Company, Keyboard},
 };
+
+use crate::timeline::{Audience, Company, Keyboard};
 
 /// Columns of a terminal that does not say.
 const COLUMNS: usize = 100;

@@ -1,0 +1,205 @@
+//! The sandboxes that `lamp up` serves.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use config::server::ServerFile;
+use contracts::{
+    clock::{Clock as _, SystemClock},
+    egress::Road,
+    ids::SystemIds,
+    sandbox::{Checkout, SandboxError},
+};
+use domain::code::{Access, RepositoryName};
+use futures::future::BoxFuture;
+use gateway::SourceResolver;
+use images::base::host::HostView;
+use sandbox::{PoolSettings, Provider, Retention, Settings, Walls, repositories::MirrorError};
+use terminal::report::Hint;
+use wire::{
+    error::{Code, Problem},
+    sandbox::Repository,
+    task::shown::KnownRepository,
+};
+
+/// What this host has for sandboxes: `sandboxes` and `retention` of a `lamp.yaml`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Quarters {
+    /// The most that disks and images may use together. A new pool takes less where less is free.
+    disk_bytes: u64,
+    /// What every open sandbox has for sure.
+    disk_guaranteed_bytes: u64,
+    /// How many wait, booted, of one kind.
+    warm: u32,
+    /// How long one that hibernates is kept.
+    keep: Duration,
+    /// How long an image that nobody uses is kept.
+    keep_images: Duration,
+    /// Absolute, with the key that names each.
+    toolchains: Vec<(String, PathBuf)>,
+}
+
+impl Quarters {
+    /// As the file at `path` has it. Relative directories stand beside it.
+    pub(crate) fn of(file: &ServerFile, path: &Path) -> anyhow::Result<Self> {
+        let beside = path.parent().unwrap_or(Path::new(""));
+        let toolchains = file.sandboxes.toolchains.iter().enumerate();
+        let toolchains = toolchains.map(|(index, named)| {
+            let key = format!("`sandboxes.toolchains[{index}]` of `{}`", path.display());
+            let directory = std::path::absolute(beside.join(named.as_str()));
+            directory.map(|directory| (key, directory)).context("cannot tell where we are")
+        });
+        let toolchains = toolchains.collect::<anyhow::Result<_>>()?;
+        Ok(Self { toolchains, ..Self::without_toolchains(file) })
+    }
+
+    fn without_toolchains(file: &ServerFile) -> Self {
+        Self {
+            disk_bytes: file.sandboxes.disk_budget.bytes(),
+            disk_guaranteed_bytes: file.sandboxes.disk_guaranteed.bytes(),
+            warm: u32::try_from(file.sandboxes.warm.get()).unwrap_or(u32::MAX),
+            keep: file.retention.sandboxes.get(),
+            keep_images: file.retention.images.get(),
+            toolchains: Vec::new(),
+        }
+    }
+
+    /// Refuses a toolchain that must not be shown to sandboxes, by the key that names it.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        for (key, directory) in &self.toolchains {
+            if let Err(error) = HostView::of_this_host(std::slice::from_ref(directory)) {
+                let hint = "change this entry, or remove it";
+                let what = Hint::new(format!("cannot use {key}"), hint);
+                return Err(anyhow::anyhow!(error.sentence()).context(what));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Quarters {
+    fn default() -> Self {
+        Self::without_toolchains(&ServerFile::default())
+    }
+}
+
+/// Starts them, and finds again those that a server before this one left running.
+pub(crate) async fn start(
+    data: &Path,
+    run: &Path,
+    quarters: &Quarters,
+    road: Arc<dyn Road>,
+) -> anyhow::Result<Provider> {
+    let pool = PoolSettings::default();
+    let settings = Settings {
+        data: data.join("sandboxes"),
+        run: run.join("sandboxes"),
+        toolchains: quarters.toolchains.iter().map(|(_, directory)| directory.clone()).collect(),
+        disk_bytes: quarters.disk_bytes,
+        disk_guaranteed_bytes: quarters.disk_guaranteed_bytes,
+        retention: Retention {
+            delete_after: quarters.keep,
+            forget_images_after: quarters.keep_images,
+            ..Retention::default()
+        },
+        pool: PoolSettings {
+            most_of_a_kind: quarters.warm,
+            most: pool.most.max(quarters.warm),
+            ..pool
+        },
+        walls: Walls::ByTier,
+        road: Some(road),
+        clock: Arc::new(|| SystemClock.now()),
+        ids: Arc::new(SystemIds),
+    };
+    Provider::start(settings).await.with_context(|| {
+        Hint::new("cannot start the sandboxes", "run `lamp doctor` to see what this computer lacks")
+    })
+}
+
+/// Repositories by their addresses: mirrored on this host, and brought up to date whenever they are asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Mirrored(pub(crate) Provider);
+
+impl SourceResolver for Mirrored {
+    fn resolve<'a>(
+        &'a self,
+        wanted: &'a [Repository],
+    ) -> BoxFuture<'a, Result<Vec<Checkout>, SandboxError>> {
+        Box::pin(async move {
+            let mut checkouts = Vec::with_capacity(wanted.len());
+            for repository in wanted {
+                checkouts.push(self.bring_up_to_date(repository).await?);
+            }
+            Ok(checkouts)
+        })
+    }
+}
+
+impl Mirrored {
+    /// Every repository that was ever brought here, by name. One whose first fetch failed is not known: its address may have been a mistake.
+    pub(crate) fn known(&self) -> Result<Vec<KnownRepository>, Problem> {
+        let mirrors = self.0.mirrors();
+        let internal = |error: MirrorError| Problem::new(Code::Internal, error.to_string());
+        let names = mirrors.registered().map_err(internal)?;
+        let is_here = |name: &RepositoryName| mirrors.is_fetched(name).unwrap_or(false);
+        let known = names.into_iter().filter(is_here).map(|name| {
+            let url = mirrors.address(&name).map_err(internal)?;
+            Ok(KnownRepository { name: name.to_string(), url })
+        });
+        known.collect()
+    }
+
+    async fn bring_up_to_date(&self, wanted: &Repository) -> Result<Checkout, SandboxError> {
+        let failed =
+            |reason: String| SandboxError::Source { repository: wanted.name.clone(), reason };
+        let name: RepositoryName =
+            wanted.name.parse().map_err(|error| failed(format!("{error}")))?;
+        let mirrors = self.0.mirrors();
+        let fetched = async {
+            mirrors.register(&name, &wanted.url).await?;
+            mirrors.fetch(&name, None).await?;
+            // Somebody may have named another place before anything was there; what was fetched then is not what was asked for.
+            mirrors.register(&name, &wanted.url).await?;
+            mirrors.resolve(&name, wanted.revision.as_deref().unwrap_or("HEAD")).await
+        };
+        let commit = fetched.await.map_err(|error| failed(error.to_string()))?;
+        Ok(Checkout { repository: name, commit, access: Access::Write })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::{Checked, FileKind};
+
+    use super::*;
+
+    fn quarters(text: &str) -> Quarters {
+        let checked = config::check_as(FileKind::Server, "lamp.yaml", text).unwrap();
+        let Checked::Server(file) = checked else { panic!("{checked:?}") };
+        Quarters::of(&file, Path::new("/srv/lamp/lamp.yaml")).unwrap()
+    }
+
+    #[test]
+    fn a_file_without_the_keys_and_no_file_at_all_are_the_same() {
+        assert_eq!(quarters("version: 1\n"), Quarters::default());
+    }
+
+    #[test]
+    fn a_file_says_what_sandboxes_have_here() {
+        let told = quarters(
+            "version: 1\nretention: { sandboxes: 2d, images: 3d }\nsandboxes:\n  disk_budget: 10GiB\n  warm: 3\n  \
+             toolchains: [tools, ./more, /opt/sdk]\n",
+        );
+        let named = ["/srv/lamp/tools", "/srv/lamp/more", "/opt/sdk"].map(PathBuf::from);
+        let toolchains: Vec<_> = told.toolchains.iter().map(|(_, path)| path.clone()).collect();
+        assert_eq!(toolchains, named);
+        assert_eq!((told.disk_bytes, told.warm), (10 << 30, 3));
+        assert_eq!(told.keep, Duration::from_hours(48));
+        assert_eq!(told.keep_images, Duration::from_hours(72));
+    }
+}
