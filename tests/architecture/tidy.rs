@@ -53,6 +53,26 @@ fn no_source_file_tells_more_than_one_thing() {
 }
 
 #[test]
+fn only_the_room_git_starts_a_git_on_a_servers_host() {
+    // These run for a person, in that person's own checkout, with that person's own settings.
+    const FOR_A_PERSON: [&str; 3] = ["crates/lamp/", "crates/demo/", "crates/testkit/"];
+    // Written in parts, so that this file does not contain what it forbids.
+    let start = format!("Command::new(\"{}\")", "git");
+    let is_test = |path: &str| path.contains("/tests/") || path.ends_with("tests.rs");
+    let shipped = |path: &str| path.starts_with("crates/") && path.contains("/src/");
+    let files: Vec<File> = files_with("rs")
+        .into_iter()
+        .filter(|file| shipped(&file.path) && !is_test(&file.path))
+        .filter(|file| !FOR_A_PERSON.iter().any(|room| file.path.starts_with(room)))
+        .collect();
+    let wrong = places(&files, |line| line.contains(&start));
+    assert_none(
+        "have the room `git` run it, in its closed environment and within its limits",
+        &wrong,
+    );
+}
+
+#[test]
 fn no_file_names_a_place_on_one_machine() {
     // Written in parts, so that this file does not contain what it forbids.
     let places = ["work", "root", "Users"].map(|directory| format!("/{directory}/"));

@@ -1,16 +1,15 @@
 //! Where code lives: branches, pull requests, checks, comments. Plain git is here, GitHub is planned.
 
-mod git;
-mod house;
+mod host;
 pub mod inspection;
 mod plain;
 mod pulls;
 mod reading;
-pub mod shown;
+mod refs;
 mod taking;
 
-pub use git::{Git, Remote, Transport};
-pub use house::{Custom, House, HouseError, Identity, Mirror};
+pub use git::shown;
+pub use host::{Custom, GitHost, Identity};
 pub use plain::PlainGit;
 pub use pulls::{LARGEST_NOTE, record};
 pub use reading::{blame::Blamed, listing};

@@ -1,40 +1,38 @@
 //! Plain git as a forge: no software but git on either side.
 
+use std::{fs, io};
+
 use contracts::{
     Key,
     forge::{Change, Taking},
+    sandbox::Sandboxes,
 };
 
 use crate::{
-    house::House,
+    host::GitHost,
     taking::{self, TakeError},
 };
 
 /// A forge on any repository that git reaches.
 #[derive(Debug, Clone)]
-pub struct PlainGit<H> {
-    pub(crate) house: H,
+pub struct PlainGit<S> {
+    pub(crate) host: GitHost,
+    sandboxes: S,
 }
 
-impl<H: House> PlainGit<H> {
-    pub const fn new(house: H) -> Self {
-        Self { house }
-    }
-
-    pub const fn house(&self) -> &H {
-        &self.house
-    }
-
-    /// Removes what takings left that were killed. Only while nothing else works here: at the start.
-    pub fn clear_scratch(&self) -> std::io::Result<()> {
-        for entry in std::fs::read_dir(self.house.scratch())? {
-            std::fs::remove_dir_all(entry?.path())?;
+impl<S: Sandboxes> PlainGit<S> {
+    /// Also removes what takings left that were killed. Only while nothing else works here: at the start.
+    pub fn open(host: GitHost, sandboxes: S) -> io::Result<Self> {
+        let scratch = host.scratch();
+        fs::create_dir_all(&scratch)?;
+        for entry in fs::read_dir(&scratch)? {
+            fs::remove_dir_all(entry?.path())?;
         }
-        Ok(())
+        Ok(Self { host, sandboxes })
     }
 
     /// Takes the work out of a sandbox, and tells exactly why when it may not leave.
     pub async fn take(&self, key: Key, taking: &Taking) -> Result<Change, TakeError> {
-        taking::take(&self.house, key, taking).await
+        taking::take(&self.host, &self.sandboxes, key, taking).await
     }
 }

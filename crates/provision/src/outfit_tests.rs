@@ -1,11 +1,10 @@
 //! What a sandbox is to be, as files, request and approval say it. Nothing is made here.
 
 use domain::{
-    approval::{Approvers, FourEyes},
-    code::BranchName,
-    id::PersonId,
+    code::{Access, BranchName},
+    id::{PersonId, TaskId},
     money::Money,
-    people::{Person, Role},
+    people::Role,
     request::{ChannelKind, RepositoryUse, Source},
 };
 

@@ -29,7 +29,7 @@ use crate::{
         errand::{self, Errand, Outcome},
         road::SetupRoad,
     },
-    repositories::Checkouts,
+    repositories::{Checkouts, manifests},
     stack::Stack,
 };
 
@@ -134,7 +134,7 @@ impl Inner {
             repository: source.repository.to_string(),
             reason,
         };
-        let tree = self.mirrors.manifests(&source.repository, &source.commit).await;
+        let tree = manifests(&self.mirrors, &source.repository, &source.commit).await;
         let tree = tree.map_err(|error| wrong(error.to_string()))?;
         let proposal = detect::propose(&tree);
         let named = proposal.iter().flat_map(|proposal| &proposal.lockfiles);

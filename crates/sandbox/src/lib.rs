@@ -9,7 +9,7 @@
 //! | `link` | the server's end of the stream to a guest, which is not trusted |
 //! | `record`, `stack`, `slots`, `turns` | what is remembered of each; what it stands on; its ids; whose turn it is |
 //! | [`control_groups`], [`meter`] | limits and counters; what was used, and who pays |
-//! | [`repositories`] | mirrors on the host, and how they come inside |
+//! | [`repositories`] | how the mirrors of `git` come inside |
 
 mod answers;
 mod body;

@@ -17,8 +17,9 @@ use contracts::{
 use domain::code::{Access, RepositoryName};
 use futures::future::BoxFuture;
 use gateway::SourceResolver;
+use git::MirrorError;
 use images::base::host::HostView;
-use sandbox::{PoolSettings, Provider, Retention, Settings, Walls, repositories::MirrorError};
+use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
 use terminal::report::Hint;
 use wire::{
     error::{Code, Problem},

@@ -24,7 +24,7 @@ mod spec;
 
 use std::{collections::BTreeMap, future::Future};
 
-use domain::{agent::Tier, cost::Cost, id::SandboxId};
+use domain::{agent::Tier, code::RepositoryName, cost::Cost, id::SandboxId};
 use tokio::sync::mpsc;
 
 pub use error::SandboxError;
@@ -75,6 +75,15 @@ pub trait Sandboxes: Send + Sync + 'static {
         port: u16,
         streams: Streams,
     ) -> impl Future<Output = Result<(), SandboxError>> + Send;
+
+    /// Where the sandbox sees the objects of a repository that it was opened with. One that shows no repositories says so.
+    fn objects_inside(
+        &self,
+        _sandbox: SandboxId,
+        _repository: &RepositoryName,
+    ) -> Result<String, SandboxError> {
+        Err(SandboxError::Unsupported { reason: "it shows no repositories".to_owned() })
+    }
 
     /// Stops the clock of everything inside; memory is kept.
     fn freeze(&self, sandbox: SandboxId) -> impl Future<Output = Result<(), SandboxError>> + Send;

@@ -11,7 +11,7 @@ use crate::shown;
 /// Enough for a person to see what it is about.
 const MOST_OF_A_FILE: usize = 10;
 
-impl<S: KnownSecrets> Inspector<'_, S> {
+impl<S: KnownSecrets + ?Sized> Inspector<'_, S> {
     /// Looks at a new content, beside the old one: what was there before is nobody's news.
     pub fn content(&mut self, touched: &Touched, old: Option<&[u8]>, new: &[u8]) {
         let path = touched.path.as_slice();

@@ -21,7 +21,6 @@ mod scripts;
 pub mod secrets;
 #[cfg(test)]
 mod tests;
-mod touched;
 mod verdict;
 
 use std::{
@@ -29,10 +28,10 @@ use std::{
     mem::discriminant,
 };
 
+pub use git::{Mode, ObjectName, RawError, Side, Touched, read_touched};
 pub use links::stays_inside;
 pub use names::{NameFault, check as check_path};
 pub use policy::{KnownSecrets, Limits, NoSecrets, Policy, Submodules, Workflows};
-pub use touched::{Mode, ObjectName, RawError, Side, Touched, read as read_touched};
 pub use verdict::{Flag, FlagKind, Reason, Refusal, Refused};
 
 use crate::shown;
@@ -43,7 +42,7 @@ const MOST_FLAGS: usize = 500;
 
 /// Judges one change.
 #[derive(Debug)]
-pub struct Inspector<'a, S: KnownSecrets> {
+pub struct Inspector<'a, S: KnownSecrets + ?Sized> {
     policy: &'a Policy,
     known: &'a S,
     flags: Vec<Flag>,
@@ -53,7 +52,7 @@ pub struct Inspector<'a, S: KnownSecrets> {
     total: u64,
 }
 
-impl<'a, S: KnownSecrets> Inspector<'a, S> {
+impl<'a, S: KnownSecrets + ?Sized> Inspector<'a, S> {
     pub const fn new(policy: &'a Policy, known: &'a S) -> Self {
         Self { policy, known, flags: Vec::new(), refusals: Vec::new(), refused: 0, total: 0 }
     }

@@ -5,20 +5,17 @@
 
 use contracts::forge::{Author, PullError, PullState};
 use domain::code::CommitId;
+use git::{Far, RefName};
 
 use super::{
     ledger::{Ledger, git_trouble},
     record::Record,
 };
-use crate::{
-    git::{Far, RefName},
-    house::House,
-};
 
 /// Git does not say who moved a branch.
 const SOMEBODY: &str = "somebody, with git";
 
-impl<H: House> Ledger<'_, H> {
+impl Ledger<'_> {
     /// What the base branches of open pull requests are at.
     pub(super) async fn bases(
         &self,
@@ -55,7 +52,7 @@ impl<H: House> Ledger<'_, H> {
         (branch, tip): (&RefName, &CommitId),
         commit: &CommitId,
     ) -> Result<bool, PullError> {
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         let has = async |commit: &CommitId| {
             git.has(path, &format!("{commit}^{{commit}}")).await.map_err(git_trouble)
         };

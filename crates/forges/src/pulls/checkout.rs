@@ -7,9 +7,9 @@
 use std::path::Path;
 
 use contracts::forge::PullError;
+use git::{PushError, Source};
 
 use super::ledger::far_trouble;
-use crate::git::{PushError, Remote, Transport};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Checkout<'r> {
@@ -37,13 +37,9 @@ const IN_THE_WAY: [&str; 4] = [
 
 impl<'r> Checkout<'r> {
     /// Nothing for a bare repository, and for one that is elsewhere.
-    pub(super) fn of(remote: &'r Remote) -> Option<Self> {
-        match &remote.transport {
-            Transport::Directory(directory) if directory.join(".git").exists() => {
-                Some(Self { directory })
-            }
-            Transport::Directory(_) | Transport::Http | Transport::Https | Transport::Ssh => None,
-        }
+    pub(super) fn of(source: &'r Source) -> Option<Self> {
+        let directory = source.directory()?;
+        directory.join(".git").exists().then_some(Self { directory })
     }
 
     /// Refuses in the midst of something that `HEAD` does not tell.

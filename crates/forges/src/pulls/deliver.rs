@@ -13,19 +13,17 @@ use std::collections::BTreeSet;
 
 use contracts::forge::{Delivery, PullError, PullRequest, PullState};
 use domain::code::{CommitId, PullRequestNumber};
+use git::{Far, PushError, RefName, Update};
 
 use super::{
     ledger::{ATTEMPTS, Entry, Ledger, PULLS, Records, crowded, far_trouble, git_trouble},
     record::{self, Record},
 };
-use crate::{
-    git::{Far, PushError, RefName, Update},
-    house::House,
-};
+use crate::{host::address, refs};
 
-impl<H: House> Ledger<'_, H> {
+impl Ledger<'_> {
     pub(super) async fn deliver(&self, delivery: &Delivery) -> Result<PullRequest, PullError> {
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         let commit = format!("{}^{{commit}}", delivery.commit);
         if !git.has(path, &commit).await.map_err(git_trouble)? {
             let reason = format!("{} was never taken out of a sandbox", delivery.commit);
@@ -33,7 +31,7 @@ impl<H: House> Ledger<'_, H> {
         }
         for _ in 0..ATTEMPTS {
             if let Some(number) = self.deliver_once(delivery).await? {
-                let address = self.house.address(self.repository, number);
+                let address = address(self.repository, number);
                 return Ok(PullRequest { number, address });
             }
         }
@@ -83,7 +81,7 @@ impl<H: House> Ledger<'_, H> {
         if old.as_ref().is_none_or(|(before, _)| *before != record) {
             let old = old.map(|(_, at)| at);
             let new = self.write(&record, old.as_ref()).await?;
-            updates.push(Update { name: RefName::pull(number), old, new });
+            updates.push(Update { name: refs::pull(number), old, new });
         }
         if updates.is_empty() {
             return Ok(Some(number));
@@ -116,7 +114,7 @@ impl<H: House> Ledger<'_, H> {
         if *tip == delivery.commit || delivery.ours.contains(tip) {
             return Ok(());
         }
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         // What we do not have we cannot have built on.
         let is_known = git.has(path, &format!("{tip}^{{commit}}")).await.map_err(git_trouble)?;
         if is_known && git.is_ancestor(path, tip, &delivery.commit).await.map_err(git_trouble)? {

@@ -2,11 +2,12 @@
 
 use contracts::forge::{Diff, PullError};
 use domain::code::PullRequestNumber;
+use git::RefName;
 
 use super::ledger::{Entry, Ledger, git_trouble};
-use crate::{git::RefName, house::House};
+use crate::reading::told;
 
-impl<H: House> Ledger<'_, H> {
+impl Ledger<'_> {
     /// From where it left its base to what its branch is at; after the end, to what was delivered last.
     pub(super) async fn diff(&self, number: PullRequestNumber) -> Result<Diff, PullError> {
         let (_, Entry { record, .. }) = self.record(number, &[]).await?;
@@ -23,7 +24,8 @@ impl<H: House> Ledger<'_, H> {
         };
         let onto = record.merged_onto.as_ref().or_else(|| far.at(base.as_ref()?));
         let onto = onto.ok_or_else(|| PullError::BranchGone { branch: record.base.clone() })?;
-        let (git, path) = (self.house.git(), &self.mirror.path);
-        git.patch(path, head, &format!("{onto}...{head}")).await.map_err(git_trouble)
+        let (git, path) = (self.host.git(), &self.mirror.path);
+        let range = format!("{onto}...{head}");
+        git.patch(path, head, &range).await.map(told).map_err(git_trouble)
     }
 }

@@ -9,13 +9,14 @@
 
 use std::collections::BTreeMap;
 
-use contracts::{clock::Clock as _, forge::PullError};
+use contracts::forge::PullError;
 use domain::code::{CommitId, PullRequestNumber, RepositoryName};
+use git::{Blobs, Far, GitError, Mirror, PushError, QUICK, Update};
 
 use super::record::{self, Record};
 use crate::{
-    git::{Blobs, Far, GitError, PushError, QUICK, RefName, Update},
-    house::{House, HouseError, Identity, Mirror},
+    host::{GitHost, HostError, Identity},
+    refs,
     taking::write_commit,
 };
 
@@ -23,8 +24,8 @@ use crate::{
 pub(super) const ATTEMPTS: usize = 50;
 
 /// The records of one repository.
-pub(super) struct Ledger<'h, H: House> {
-    pub(super) house: &'h H,
+pub(super) struct Ledger<'h> {
+    pub(super) host: &'h GitHost,
     pub(super) repository: &'h RepositoryName,
     pub(super) mirror: Mirror,
 }
@@ -51,26 +52,29 @@ pub(super) const PULLS: &str = "refs/lamp/pulls/*";
 /// All branches of agents.
 pub(super) const BRANCHES: &str = "refs/heads/agent/*";
 
-impl<'h, H: House> Ledger<'h, H> {
-    pub(super) fn open(house: &'h H, repository: &'h RepositoryName) -> Result<Self, PullError> {
-        let mirror = house.mirror(repository).map_err(trouble)?;
-        Ok(Self { house, repository, mirror })
+impl<'h> Ledger<'h> {
+    pub(super) fn open(
+        host: &'h GitHost,
+        repository: &'h RepositoryName,
+    ) -> Result<Self, PullError> {
+        let mirror = host.mirror(repository).map_err(trouble)?;
+        Ok(Self { host, repository, mirror })
     }
 
     pub(super) async fn look(&self, patterns: &[&str]) -> Result<Far, PullError> {
-        let git = self.house.git();
-        git.look(&self.mirror.path, &self.mirror.remote, patterns).await.map_err(far_trouble)
+        let git = self.host.git();
+        git.look(&self.mirror, patterns).await.map_err(far_trouble)
     }
 
     /// Has refs of the other side here, with all that they need.
     pub(super) async fn bring(&self, names: &[&str]) -> Result<(), PullError> {
-        let _alone = self.house.alone(self.repository).await.map_err(trouble)?;
-        let git = self.house.git();
-        git.bring(&self.mirror.path, &self.mirror.remote, names).await.map_err(far_trouble)
+        let _alone = self.host.alone(self.repository).await.map_err(trouble)?;
+        let git = self.host.git();
+        git.bring(&self.mirror, names).await.map_err(far_trouble)
     }
 
     pub(super) async fn push(&self, updates: &[Update]) -> Result<(), PushError> {
-        self.house.git().push(&self.mirror.path, &self.mirror.remote, updates).await
+        self.host.git().push(&self.mirror, updates).await
     }
 
     /// The refs of these patterns, with the records among them, each read or found unreadable. All are of one moment: when one
@@ -91,7 +95,7 @@ impl<'h, H: House> Ledger<'h, H> {
         number: PullRequestNumber,
         patterns: &[&str],
     ) -> Result<(Far, Entry), PullError> {
-        let name = RefName::pull(number);
+        let name = refs::pull(number);
         let all: Vec<&str> = patterns.iter().copied().chain([name.as_str()]).collect();
         let (far, mut records) = self.records(&all).await?;
         let missing = || PullError::NoPull { repository: self.repository.clone(), number };
@@ -101,7 +105,7 @@ impl<'h, H: House> Ledger<'h, H> {
 
     /// Nothing when one of them is not here any more.
     async fn read(&self, far: &Far) -> Result<Option<Records>, PullError> {
-        let pulls = far.pulls();
+        let pulls = refs::pulls(far);
         if pulls.is_empty() {
             return Ok(Some(Records::new()));
         }
@@ -117,7 +121,7 @@ impl<'h, H: House> Ledger<'h, H> {
                 Some(entry) => entry,
                 // What is here and holds no record was written by somebody else.
                 None if self
-                    .house
+                    .host
                     .git()
                     .has(&self.mirror.path, at)
                     .await
@@ -137,7 +141,7 @@ impl<'h, H: House> Ledger<'h, H> {
         &self,
         pulls: &BTreeMap<PullRequestNumber, &CommitId>,
     ) -> Result<BTreeMap<PullRequestNumber, Option<Result<Entry, PullError>>>, PullError> {
-        let mut blobs = self.house.git().blobs(&self.mirror.path, QUICK).map_err(git_trouble)?;
+        let mut blobs = self.host.git().blobs(&self.mirror.path, QUICK).map_err(git_trouble)?;
         let mut read = BTreeMap::new();
         for (number, at) in pulls {
             read.insert(*number, read_one(&mut blobs, *number, at).await?);
@@ -151,7 +155,7 @@ impl<'h, H: House> Ledger<'h, H> {
         record: &Record,
         after: Option<&CommitId>,
     ) -> Result<CommitId, PullError> {
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         let content = record.write().map_err(record::RecordError::refused)?;
         let blob = git.write_blob(path, &content).await.map_err(git_trouble)?;
         let tree = format!("100644 blob {blob}\tpull.json\n");
@@ -166,7 +170,7 @@ impl<'h, H: House> Ledger<'h, H> {
     }
 
     pub(super) fn seconds(&self) -> i64 {
-        self.house.clock().now().as_millis().div_euclid(1_000).max(0)
+        (self.host.clock)().as_millis().div_euclid(1_000).max(0)
     }
 
     /// Changes one record, reading it again whenever somebody was faster.
@@ -175,7 +179,7 @@ impl<'h, H: House> Ledger<'h, H> {
         number: PullRequestNumber,
         edit: impl Fn(&mut Record) -> Result<Edit, PullError>,
     ) -> Result<(), PullError> {
-        let name = RefName::pull(number);
+        let name = refs::pull(number);
         for _ in 0..ATTEMPTS {
             let (_, Entry { mut record, at }) = self.record(number, &[]).await?;
             if edit(&mut record)? == Edit::Same {
@@ -221,11 +225,11 @@ pub(super) fn crowded() -> PullError {
     PullError::Busy { reason: "too many others write at the same time".to_owned() }
 }
 
-pub(super) fn trouble(error: HouseError) -> PullError {
+pub(super) fn trouble(error: HostError) -> PullError {
     match error {
-        HouseError::NoRepository(repository) => PullError::NoRepository(repository),
-        HouseError::Busy { reason } => PullError::Busy { reason },
-        HouseError::Refused { reason } => PullError::Refused { reason },
+        HostError::NoRepository(repository) => PullError::NoRepository(repository),
+        HostError::Busy { reason } => PullError::Busy { reason },
+        HostError::Refused { reason } => PullError::Refused { reason },
     }
 }
 

@@ -7,20 +7,15 @@
 
 use contracts::forge::{Conflict, Merge, PullError, PullState};
 use domain::code::{CommitId, PullRequestNumber};
+use git::{GitError, PushError, QUICK, RefName, Succeeded, Update, run};
 
 use super::{
     checkout::Checkout,
     ledger::{ATTEMPTS, Entry, Ledger, crowded, far_trouble, git_trouble},
 };
-use crate::{
-    git::{GitError, PushError, QUICK, RefName, Succeeded, Update, run},
-    house::{House, Identity},
-    inspection::ObjectName,
-    shown,
-    taking::write_commit,
-};
+use crate::{host::Identity, inspection::ObjectName, refs, shown, taking::write_commit};
 
-impl<H: House> Ledger<'_, H> {
+impl Ledger<'_> {
     pub(super) async fn merge(
         &self,
         number: PullRequestNumber,
@@ -42,7 +37,7 @@ impl<H: House> Ledger<'_, H> {
         merge: &Merge,
         before: &mut Option<CommitId>,
     ) -> Result<Option<CommitId>, PullError> {
-        let name = RefName::pull(number);
+        let name = refs::pull(number);
         let (_, Entry { mut record, at }) = self.record(number, &[]).await?;
         match &record.state {
             PullState::Merged { commit, .. } => return Ok(Some(commit.clone())),
@@ -70,7 +65,7 @@ impl<H: House> Ledger<'_, H> {
         let moves = (merged != *onto).then_some(moves);
         let onto = onto.clone();
         // Somebody's files are changed before git knows whether all refs can be: so there the base goes first, alone.
-        let together = match (Checkout::of(&self.mirror.remote), moves) {
+        let together = match (Checkout::of(&self.mirror.source), moves) {
             (Some(checkout), Some(moves)) => {
                 checkout.check_idle(&record.base)?;
                 match self.push(&[moves]).await {
@@ -109,7 +104,7 @@ impl<H: House> Ledger<'_, H> {
         onto: &CommitId,
         head: &CommitId,
     ) -> Result<Option<CommitId>, PullError> {
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         let merges = ["rev-list", "--first-parent", "--merges", "--parents", "--max-count=1000"];
         let not_before = format!("^{head}");
         let range = [onto.as_str(), not_before.as_str()];
@@ -131,7 +126,7 @@ impl<H: House> Ledger<'_, H> {
         onto: &CommitId,
         head: &CommitId,
     ) -> Result<CommitId, PullError> {
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         if git.is_ancestor(path, head, onto).await.map_err(git_trouble)? {
             // An earlier call got as far as that, or somebody did it by hand.
             return Ok(onto.clone());
@@ -157,7 +152,7 @@ impl<H: House> Ledger<'_, H> {
         &self,
         sides: &[&str],
     ) -> Result<(ObjectName, Vec<Conflict>), PullError> {
-        let mut command = self.house.git().on(&self.mirror.path);
+        let mut command = self.host.git().on(&self.mirror.path);
         command.args(["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z"]);
         command.args(sides);
         let ran = run(command, &[], QUICK).await.map_err(git_trouble)?;

@@ -21,26 +21,23 @@ use contracts::{
         Merge, Opinion, Pull, PullError, PullRequest, PullRequests, PullState, Revert, Review,
         Taking,
     },
+    sandbox::Sandboxes,
 };
 use domain::code::{CommitId, PullRequestNumber, RepositoryName};
+use git::{Far, RefName};
 use ledger::{BRANCHES, Edit, Entry, Ledger, PULLS, trouble};
 pub use notes::LARGEST_NOTE;
 use notes::Shelf;
 use record::Record;
 
-use crate::{
-    git::{Far, RefName},
-    house::House,
-    plain::PlainGit,
-    reading,
-};
+use crate::{host::address, plain::PlainGit, reading};
 
-impl<H: House> Forges for PlainGit<H> {
+impl<S: Sandboxes> Forges for PlainGit<S> {
     async fn head(&self, repository: &RepositoryName) -> Result<CommitId, ForgeError> {
-        let mirror = self.house.mirror(repository).map_err(trouble)?;
-        self.house.fetch(repository).await.map_err(trouble)?;
+        let mirror = self.host.mirror(repository).map_err(trouble)?;
+        self.host.fetch(repository).await.map_err(trouble)?;
         let head = ["rev-parse", "--verify", "--end-of-options", "HEAD^{commit}"];
-        let asked = self.house.git().ask("find the newest commit", &mirror.path, &head).await;
+        let asked = self.host.git().ask("find the newest commit", &mirror.path, &head).await;
         let asked = asked.map_err(|error| ForgeError::Rejected { reason: error.to_string() })?;
         asked
             .parse()
@@ -48,7 +45,7 @@ impl<H: House> Forges for PlainGit<H> {
     }
 
     async fn base(&self, repository: &RepositoryName) -> Result<String, ForgeError> {
-        let ledger = Ledger::open(&self.house, repository)?;
+        let ledger = Ledger::open(&self.host, repository)?;
         Ok(deliver::default_of(&ledger.look(&[]).await?)?)
     }
 
@@ -62,7 +59,7 @@ impl<H: House> Forges for PlainGit<H> {
         commit: &CommitId,
         wanted: fn(&str) -> bool,
     ) -> Result<Files, ForgeError> {
-        reading::files(&self.house, repository, commit, wanted).await
+        reading::files(&self.host, repository, commit, wanted).await
     }
 
     async fn compare(
@@ -71,7 +68,7 @@ impl<H: House> Forges for PlainGit<H> {
         base: &CommitId,
         head: &CommitId,
     ) -> Result<Comparison, ForgeError> {
-        reading::compare(&self.house, repository, base, head).await
+        reading::compare(&self.host, repository, base, head).await
     }
 
     async fn note(
@@ -80,7 +77,7 @@ impl<H: House> Forges for PlainGit<H> {
         commit: &CommitId,
         note: &[u8],
     ) -> Result<(), ForgeError> {
-        Ok(Ledger::open(&self.house, repository)?.keep(Shelf::Notes, commit, note).await?)
+        Ok(Ledger::open(&self.host, repository)?.keep(Shelf::Notes, commit, note).await?)
     }
 
     async fn keep_receipt(
@@ -89,30 +86,30 @@ impl<H: House> Forges for PlainGit<H> {
         commit: &CommitId,
         envelope: &[u8],
     ) -> Result<(), ForgeError> {
-        Ok(Ledger::open(&self.house, repository)?.keep(Shelf::Receipts, commit, envelope).await?)
+        Ok(Ledger::open(&self.host, repository)?.keep(Shelf::Receipts, commit, envelope).await?)
     }
 
     async fn deliver(&self, _key: Key, delivery: &Delivery) -> Result<PullRequest, ForgeError> {
-        let ledger = Ledger::open(&self.house, &delivery.repository)?;
+        let ledger = Ledger::open(&self.host, &delivery.repository)?;
         Ok(ledger.deliver(delivery).await?)
     }
 }
 
-impl<H: House> PullRequests for PlainGit<H> {
+impl<S: Sandboxes> PullRequests for PlainGit<S> {
     async fn pull(
         &self,
         repository: &RepositoryName,
         number: PullRequestNumber,
     ) -> Result<Pull, PullError> {
-        let ledger = Ledger::open(&self.house, repository)?;
+        let ledger = Ledger::open(&self.host, repository)?;
         let (far, Entry { record, .. }) = ledger.record(number, &[BRANCHES]).await?;
         let bases = ledger.bases(std::iter::once(&record)).await?;
         let record = ledger.noticed(bases.as_ref(), ledger.believed(record)).await?;
-        Ok(self.seen(repository, &far, record))
+        Ok(seen(repository, &far, record))
     }
 
     async fn pulls(&self, repository: &RepositoryName) -> Result<Vec<Pull>, PullError> {
-        let ledger = Ledger::open(&self.house, repository)?;
+        let ledger = Ledger::open(&self.host, repository)?;
         let (far, records) = ledger.records(&[PULLS, BRANCHES]).await?;
         // One that somebody spoiled does not hide the others.
         let readable = records.into_values().rev().filter_map(Result::ok);
@@ -121,7 +118,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         let mut pulls = Vec::with_capacity(records.len());
         for record in records {
             let record = ledger.noticed(bases.as_ref(), ledger.believed(record)).await?;
-            pulls.push(self.seen(repository, &far, record));
+            pulls.push(seen(repository, &far, record));
         }
         Ok(pulls)
     }
@@ -131,7 +128,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         repository: &RepositoryName,
         number: PullRequestNumber,
     ) -> Result<Diff, PullError> {
-        Ledger::open(&self.house, repository)?.diff(number).await
+        Ledger::open(&self.host, repository)?.diff(number).await
     }
 
     async fn comment(
@@ -140,7 +137,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
         comment: &Comment,
     ) -> Result<(), PullError> {
-        let ledger = Ledger::open(&self.house, repository)?;
+        let ledger = Ledger::open(&self.host, repository)?;
         let add = |record: &mut Record| {
             if record.comments.iter().any(|there| there.said.name == comment.name) {
                 return Ok(Edit::Same);
@@ -169,7 +166,7 @@ impl<H: House> PullRequests for PlainGit<H> {
                 Ok(Edit::Changed)
             }
         };
-        Ledger::open(&self.house, repository)?.edit(number, put).await
+        Ledger::open(&self.host, repository)?.edit(number, put).await
     }
 
     async fn review(
@@ -178,7 +175,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
         review: &Review,
     ) -> Result<(), PullError> {
-        let ledger = Ledger::open(&self.house, repository)?;
+        let ledger = Ledger::open(&self.host, repository)?;
         let add = |record: &mut Record| {
             if record.reviews.iter().any(|there| there.said.name == review.name) {
                 return Ok(Edit::Same);
@@ -200,7 +197,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         base: &str,
         commit: &CommitId,
     ) -> Result<bool, PullError> {
-        Ledger::open(&self.house, repository)?.is_in(base, std::slice::from_ref(commit)).await
+        Ledger::open(&self.host, repository)?.is_in(base, std::slice::from_ref(commit)).await
     }
 
     async fn merge(
@@ -209,7 +206,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
         merge: &Merge,
     ) -> Result<CommitId, PullError> {
-        Ledger::open(&self.house, repository)?.merge(number, merge).await
+        Ledger::open(&self.host, repository)?.merge(number, merge).await
     }
 
     async fn revert(
@@ -218,7 +215,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
         revert: &Revert,
     ) -> Result<PullRequest, PullError> {
-        Ledger::open(&self.house, repository)?.revert(number, revert).await
+        Ledger::open(&self.host, repository)?.revert(number, revert).await
     }
 
     async fn close(
@@ -227,7 +224,7 @@ impl<H: House> PullRequests for PlainGit<H> {
         number: PullRequestNumber,
         by: &Author,
     ) -> Result<(), PullError> {
-        let ledger = Ledger::open(&self.house, repository)?;
+        let ledger = Ledger::open(&self.host, repository)?;
         let end = |record: &mut Record| match record.state {
             PullState::Closed { .. } => Ok(Edit::Same),
             PullState::Merged { .. } => Err(PullError::Ended { number, how: "merged" }),
@@ -241,14 +238,14 @@ impl<H: House> PullRequests for PlainGit<H> {
     }
 }
 
-impl<H: House> PlainGit<H> {
+impl<S: Sandboxes> PlainGit<S> {
     /// The note on a commit, if there is one.
     pub async fn note_on(
         &self,
         repository: &RepositoryName,
         commit: &CommitId,
     ) -> Result<Option<Vec<u8>>, PullError> {
-        Ledger::open(&self.house, repository)?.kept(Shelf::Notes, commit).await
+        Ledger::open(&self.host, repository)?.kept(Shelf::Notes, commit).await
     }
 
     /// The signed receipt of a commit, if there is one. Anybody who may push can have written it.
@@ -257,12 +254,12 @@ impl<H: House> PlainGit<H> {
         repository: &RepositoryName,
         commit: &CommitId,
     ) -> Result<Option<Vec<u8>>, PullError> {
-        Ledger::open(&self.house, repository)?.kept(Shelf::Receipts, commit).await
+        Ledger::open(&self.host, repository)?.kept(Shelf::Receipts, commit).await
     }
+}
 
-    fn seen(&self, repository: &RepositoryName, far: &Far, record: Record) -> Pull {
-        let head = far.at(&RefName::branch(&record.branch)).cloned();
-        let address = self.house.address(repository, record.number);
-        record.pull(address, head)
-    }
+fn seen(repository: &RepositoryName, far: &Far, record: Record) -> Pull {
+    let head = far.at(&RefName::branch(&record.branch)).cloned();
+    let address = address(repository, record.number);
+    record.pull(address, head)
 }

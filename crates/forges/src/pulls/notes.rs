@@ -6,13 +6,10 @@
 
 use contracts::forge::{LARGEST_RECEIPT, PullError};
 use domain::code::CommitId;
+use git::{GitError, PushError, QUICK, RefName, Update, run};
 
 use super::ledger::{ATTEMPTS, Ledger, crowded, far_trouble, git_trouble};
-use crate::{
-    git::{GitError, PushError, QUICK, RefName, Update, run},
-    house::{House, Identity},
-    taking::write_commit,
-};
+use crate::{host::Identity, refs, taking::write_commit};
 
 /// Of one note.
 pub const LARGEST_NOTE: usize = 256 << 10;
@@ -27,8 +24,8 @@ pub(super) enum Shelf {
 impl Shelf {
     fn name(self) -> RefName {
         match self {
-            Self::Notes => RefName::notes(),
-            Self::Receipts => RefName::receipts(),
+            Self::Notes => refs::notes(),
+            Self::Receipts => refs::receipts(),
         }
     }
 
@@ -47,7 +44,7 @@ impl Shelf {
     }
 }
 
-impl<H: House> Ledger<'_, H> {
+impl Ledger<'_> {
     /// What is kept about a commit.
     pub(super) async fn kept(
         &self,
@@ -58,7 +55,7 @@ impl<H: House> Ledger<'_, H> {
         let far = self.look(&[name.as_str()]).await?;
         let Some(at) = far.at(&name) else { return Ok(None) };
         self.have(at, &name).await?;
-        let mut blobs = self.house.git().blobs(&self.mirror.path, QUICK).map_err(git_trouble)?;
+        let mut blobs = self.host.git().blobs(&self.mirror.path, QUICK).map_err(git_trouble)?;
         let read = blobs.file(at, &place(commit), kind.largest() as u64).await;
         read.map_err(git_trouble)
     }
@@ -95,7 +92,7 @@ impl<H: House> Ledger<'_, H> {
     }
 
     async fn have(&self, at: &CommitId, name: &RefName) -> Result<(), PullError> {
-        let is_here = self.house.git().has(&self.mirror.path, &format!("{at}^{{tree}}")).await;
+        let is_here = self.host.git().has(&self.mirror.path, &format!("{at}^{{tree}}")).await;
         if is_here.map_err(git_trouble)? { Ok(()) } else { self.bring(&[name.as_str()]).await }
     }
 
@@ -107,9 +104,9 @@ impl<H: House> Ledger<'_, H> {
         commit: &CommitId,
         content: &[u8],
     ) -> Result<Option<CommitId>, PullError> {
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         let blob = git.write_blob(path, content).await.map_err(git_trouble)?;
-        let scratch = tempfile::Builder::new().prefix("notes-").tempdir_in(self.house.scratch());
+        let scratch = tempfile::Builder::new().prefix("notes-").tempdir_in(self.host.scratch());
         let scratch = scratch.map_err(|error| git_trouble(GitError::Io(error)))?;
         let index = scratch.path().join("index");
         let staged = async |arguments: &[&str]| -> Result<String, GitError> {

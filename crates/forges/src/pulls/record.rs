@@ -15,7 +15,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::git::RefName;
+use git::RefName;
 
 /// Of the whole file.
 pub const LARGEST: usize = 2 << 20;

@@ -11,18 +11,18 @@
 
 use contracts::forge::{Delivery, Known, PullError, PullRequest, PullState, Revert};
 use domain::code::{BranchName, CommitId, PullRequestNumber};
+use git::{Far, GitError, RefName};
 
 use super::{
     ledger::{ATTEMPTS, Entry, Ledger, PULLS, Records, crowded, git_trouble},
     record::Record,
 };
 use crate::{
-    git::{Far, GitError, RefName},
-    house::{House, Identity},
+    host::{Identity, address},
     taking::write_commit,
 };
 
-impl<H: House> Ledger<'_, H> {
+impl Ledger<'_> {
     pub(super) async fn revert(
         &self,
         number: PullRequestNumber,
@@ -55,7 +55,7 @@ impl<H: House> Ledger<'_, H> {
             match earlier(records, &branch) {
                 Some(Record { state: PullState::Closed { .. }, .. }) => continue,
                 Some(there) => {
-                    let address = self.house.address(self.repository, there.number);
+                    let address = address(self.repository, there.number);
                     return Ok(PullRequest { number: there.number, address });
                 }
                 None => {}
@@ -118,7 +118,7 @@ impl<H: House> Ledger<'_, H> {
         let head = self.merged_head(far, change).await?;
         let from = record.merged_onto.as_ref().filter(|onto| *onto != change.merged);
         let from = from.unwrap_or(change.began);
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         let common = ["merge-base", from.as_str(), head.as_str()];
         let from = git.ask("find where it began", path, &common).await.map_err(git_trouble)?;
         let around = format!("--merge-base={head}");
@@ -149,7 +149,7 @@ impl<H: House> Ledger<'_, H> {
     /// What was merged: the other side of the commit that joined it, or what the base moved forward to.
     async fn merged_head(&self, far: &Far, change: &Change<'_>) -> Result<CommitId, PullError> {
         let Change { record, merged, .. } = *change;
-        let (git, path) = (self.house.git(), &self.mirror.path);
+        let (git, path) = (self.host.git(), &self.mirror.path);
         let onto = record.merged_onto.as_ref().filter(|onto| *onto != merged);
         let Some(onto) = onto else { return Ok(record.delivered.clone()) };
         let not_before = format!("^{onto}");

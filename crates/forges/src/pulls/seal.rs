@@ -19,7 +19,6 @@ use super::{
     ledger::Ledger,
     record::{Record, Sealed},
 };
-use crate::house::House;
 
 /// What a seal is over. Each field has a place of its own, so that no two that differ are written the same.
 #[derive(Serialize)]
@@ -38,7 +37,7 @@ struct Words<'a> {
     text: &'a str,
 }
 
-impl<H: House> Ledger<'_, H> {
+impl Ledger<'_> {
     /// What a person says through us.
     pub(super) fn sealed_comment(
         &self,
@@ -90,20 +89,20 @@ impl<H: House> Ledger<'_, H> {
         let (Some((_, words)), Some(seal)) = (self.state_words(record), record.state_seal) else {
             return false;
         };
-        self.house.has_sealed(&words, seal)
+        self.host.seal.has_sealed(&words, seal)
     }
 
     /// None for somebody whom we do not know ourselves.
     fn seal(&self, author: &Author, words: Option<Vec<u8>>) -> Option<Digest> {
         match author {
-            Author::Platform | Author::Person(_) => words.map(|words| self.house.seal(&words)),
+            Author::Platform | Author::Person(_) => words.map(|words| self.host.seal.seal(&words)),
             Author::Unproven(_) => None,
         }
     }
 
     fn judge(&self, author: &mut Author, words: Option<Vec<u8>>, seal: Option<Digest>) {
         let is_right = match (words, seal) {
-            (Some(words), Some(seal)) => self.house.has_sealed(&words, seal),
+            (Some(words), Some(seal)) => self.host.seal.has_sealed(&words, seal),
             (Some(_) | None, Some(_) | None) => false,
         };
         let claims = std::mem::replace(author, Author::Platform);

@@ -1,15 +1,14 @@
 //! Where a line is from: the commit that git blames for it, found from objects alone.
 
-use contracts::forge::{ForgeError, Forges as _};
+use contracts::{
+    forge::{ForgeError, Forges as _},
+    sandbox::Sandboxes,
+};
 use domain::code::{CommitId, RepositoryName};
+use git::{GitError, run};
 
 use super::{READING, ReadError, find};
-use crate::{
-    git::{GitError, run},
-    house::House,
-    plain::PlainGit,
-    shown,
-};
+use crate::{plain::PlainGit, shown};
 
 /// Bytes of a path, and of a line that is shown.
 const LONGEST: usize = 4096;
@@ -24,7 +23,7 @@ pub struct Blamed {
     pub subject: String,
 }
 
-impl<H: House> PlainGit<H> {
+impl<S: Sandboxes> PlainGit<S> {
     /// The commit that a line of the default branch is from. Lines are counted from 1.
     pub async fn blame(
         &self,
@@ -39,8 +38,8 @@ impl<H: House> PlainGit<H> {
             ));
         }
         let head = self.head(repository).await?;
-        let mirror = find(&self.house, repository, &[&head]).await?;
-        let mut command = self.house.git().on(&mirror.path);
+        let mirror = find(&self.host, repository, &[&head]).await?;
+        let mut command = self.host.git().on(&mirror.path);
         let lines = format!("{line},{line}");
         command.args([
             "blame",

@@ -10,16 +10,19 @@ mod tests;
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use contracts::forge::{
-    Comparison, FileChange, FileVersion, Files, ForgeError, LARGEST_FILE, LARGEST_READING,
+use contracts::{
+    forge::{
+        Comparison, Diff, FileChange, FileVersion, Files, ForgeError, LARGEST_FILE, LARGEST_READING,
+    },
+    sandbox::Cut,
 };
 use domain::code::{CommitId, RepositoryName};
+use git::{Allowance, Blobs, Git, GitError, Mirror, Patch, Running};
 use listing::{Listing, ListingError, ListingReader};
 use tokio::{io::AsyncReadExt as _, time::timeout};
 
 use crate::{
-    git::{Allowance, Blobs, Git, GitError, Running},
-    house::{House, HouseError, Mirror},
+    host::{GitHost, HostError},
     inspection::{ObjectName, Side, Touched},
     shown,
 };
@@ -49,21 +52,19 @@ enum ReadError {
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
-    House(#[from] HouseError),
+    Host(#[from] HostError),
 }
 
 impl From<ReadError> for ForgeError {
     fn from(error: ReadError) -> Self {
         let reason = error.to_string();
         match error {
-            ReadError::House(HouseError::NoRepository(repository)) => {
-                Self::NoRepository(repository)
-            }
-            ReadError::House(HouseError::Busy { .. })
+            ReadError::Host(HostError::NoRepository(repository)) => Self::NoRepository(repository),
+            ReadError::Host(HostError::Busy { .. })
             | ReadError::Git(GitError::Io(_) | GitError::OutOfTime | GitError::Killed) => {
                 Self::Busy { reason }
             }
-            ReadError::House(HouseError::Refused { .. })
+            ReadError::Host(HostError::Refused { .. })
             | ReadError::NoCommit { .. }
             | ReadError::Listing(ListingError::Strange | ListingError::TooMany)
             | ReadError::Git(
@@ -74,15 +75,15 @@ impl From<ReadError> for ForgeError {
 }
 
 /// The paths of a commit, and the contents of those that are wanted.
-pub(crate) async fn files<H: House>(
-    house: &H,
+pub(crate) async fn files(
+    host: &GitHost,
     repository: &RepositoryName,
     commit: &CommitId,
     wanted: fn(&str) -> bool,
 ) -> Result<Files, ForgeError> {
-    let mirror = find(house, repository, &[commit]).await?;
-    let listing = list(house.git(), &mirror.path, commit, wanted, READING).await?;
-    let mut contents = Contents::open(house.git(), &mirror.path)?;
+    let mirror = find(host, repository, &[commit]).await?;
+    let listing = list(host.git(), &mirror.path, commit, wanted, READING).await?;
+    let mut contents = Contents::open(host.git(), &mirror.path)?;
     let reading = async {
         let mut read = BTreeMap::new();
         for (path, object) in listing.wanted {
@@ -97,14 +98,14 @@ pub(crate) async fn files<H: House>(
 }
 
 /// What is different between two commits, both with their contents.
-pub(crate) async fn compare<H: House>(
-    house: &H,
+pub(crate) async fn compare(
+    host: &GitHost,
     repository: &RepositoryName,
     base: &CommitId,
     head: &CommitId,
 ) -> Result<Comparison, ForgeError> {
-    let mirror = find(house, repository, &[base, head]).await?;
-    Ok(compared(house.git(), &mirror.path, base, head).await?)
+    let mirror = find(host, repository, &[base, head]).await?;
+    Ok(compared(host.git(), &mirror.path, base, head).await?)
 }
 
 async fn compared(
@@ -128,18 +129,26 @@ async fn compared(
     };
     let files = in_time(reading).await?;
     let patch = git.patch(mirror, head, &format!("{base}..{head}")).await?;
-    Ok(Comparison { tree, files, patch })
+    Ok(Comparison { tree, files, patch: told(patch) })
+}
+
+/// A patch in the words of forges.
+pub(crate) fn told(patch: Patch) -> Diff {
+    match patch {
+        Patch::Whole(text) => Diff { text, cut: Cut::Whole },
+        Patch::Cut(text) => Diff { text, cut: Cut::Cut },
+    }
 }
 
 /// The mirror, if it has all of these commits.
-async fn find<H: House>(
-    house: &H,
+async fn find(
+    host: &GitHost,
     repository: &RepositoryName,
     commits: &[&CommitId],
 ) -> Result<Mirror, ReadError> {
-    let mirror = house.mirror(repository)?;
+    let mirror = host.mirror(repository)?;
     for commit in commits {
-        if !house.git().has(&mirror.path, &format!("{commit}^{{commit}}")).await? {
+        if !host.git().has(&mirror.path, &format!("{commit}^{{commit}}")).await? {
             let (repository, commit) = (repository.clone(), (*commit).clone());
             return Err(ReadError::NoCommit { repository, commit });
         }

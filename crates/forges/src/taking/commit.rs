@@ -4,12 +4,10 @@ use std::path::Path;
 
 use contracts::forge::Taking;
 use domain::code::CommitId;
+use git::{Git, GitError, QUICK, run};
 use tokio::process::Command;
 
-use crate::{
-    git::{Git, GitError, QUICK, run},
-    house::{Custom, Identity},
-};
+use crate::host::{Custom, Identity};
 
 /// Makes the commit. The same taking and tree give the same commit.
 pub(crate) async fn commit(

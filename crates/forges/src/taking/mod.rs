@@ -16,21 +16,22 @@ mod script;
 use contracts::{
     Key,
     forge::{Change, ForgeError, Taking},
-    sandbox::{CommandName, Cut, Ended, SandboxError, Sandboxes as _, Streams},
+    sandbox::{CommandName, Cut, Ended, Exec, SandboxError, Sandboxes, Streams},
 };
 use domain::{
     code::{CommitId, RepositoryName},
     digest::Digest,
 };
+use git::{GitError, Mirror, RefName};
 use tokio::sync::mpsc;
 
 pub(crate) use commit::write as write_commit;
 use quarantine::Quarantine;
 
 use crate::{
-    git::{GitError, RefName},
-    house::{Custom, House, HouseError, Mirror},
+    host::{GitHost, HostError},
     inspection::{Flag, Inspector, Mode, Policy, Refused, Touched},
+    refs,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +54,7 @@ pub enum TakeError {
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
     #[error(transparent)]
-    House(#[from] HouseError),
+    Host(#[from] HostError),
     #[error("{0}")]
     Git(String),
 }
@@ -80,63 +81,63 @@ impl From<TakeError> for ForgeError {
         let reason = error.to_string();
         match error {
             TakeError::NothingChanged => Self::NothingChanged,
-            TakeError::House(HouseError::NoRepository(repository)) => {
-                Self::NoRepository(repository)
-            }
+            TakeError::Host(HostError::NoRepository(repository)) => Self::NoRepository(repository),
             TakeError::Refused(_)
             | TakeError::Objects { .. }
             | TakeError::LargePack { .. }
             | TakeError::Inside { .. }
-            | TakeError::House(HouseError::Refused { .. }) => Self::Refused { reason },
-            TakeError::Sandbox(_)
-            | TakeError::House(HouseError::Busy { .. })
-            | TakeError::Git(_) => Self::Busy { reason },
+            | TakeError::Host(HostError::Refused { .. }) => Self::Refused { reason },
+            TakeError::Sandbox(_) | TakeError::Host(HostError::Busy { .. }) | TakeError::Git(_) => {
+                Self::Busy { reason }
+            }
         }
     }
 }
 
 /// Takes the work, or finds that it was taken.
-pub(crate) async fn take<H: House>(
-    house: &H,
+pub(crate) async fn take<S: Sandboxes>(
+    host: &GitHost,
+    sandboxes: &S,
     key: Key,
     taking: &Taking,
 ) -> Result<Change, TakeError> {
-    let mirror = house.mirror(&taking.repository)?;
-    let custom = house.custom(taking).await?;
-    let (git, limits) = (house.git(), custom.limits);
+    let mirror = host.mirror(&taking.repository)?;
+    let objects = sandboxes.objects_inside(taking.sandbox, &taking.repository);
+    let objects = objects.map_err(HostError::from)?;
+    let (git, custom) = (host.git(), &host.custom);
     let judge = Judge { policy: custom.policy(taking.workflows), base: &taking.base };
     let name = ref_of(key);
     let quarantine =
-        Quarantine::open(house.scratch(), git, &mirror.path, &taking.base, limits).await?;
+        Quarantine::open(&host.scratch(), git, &mirror.path, &taking.base, custom.limits).await?;
     if let Some(commit) = git.resolve(&mirror.path, &name).await? {
-        let seen = inspect(house, &quarantine, &judge, commit.as_str()).await?;
+        let seen = inspect(host, &quarantine, &judge, commit.as_str()).await?;
         return Ok(seen.change(commit));
     }
-    let tree = bring_out(house, key, taking, &custom, &quarantine).await?;
+    let command = script::command(taking, &objects, custom.limits);
+    let tree = bring_out(sandboxes, key, taking, command, &quarantine).await?;
     quarantine.check_whole(&tree, &taking.base).await?;
     let parent_tree = format!("{}^{{tree}}", taking.parent);
     let before = git.ask("find a tree", &quarantine.path(), &["rev-parse", &parent_tree]).await?;
     if before == tree.as_str() {
         return Err(TakeError::NothingChanged);
     }
-    let seen = inspect(house, &quarantine, &judge, tree.as_str()).await?;
+    let seen = inspect(host, &quarantine, &judge, tree.as_str()).await?;
     if seen.touched.is_empty() {
         return Err(TakeError::NothingChanged);
     }
-    let commit = commit::commit(git, &quarantine.path(), tree.as_str(), taking, &custom).await?;
-    let commit = keep(house, &taking.repository, &mirror, &quarantine, &name, commit).await?;
+    let commit = commit::commit(git, &quarantine.path(), tree.as_str(), taking, custom).await?;
+    let commit = keep(host, &taking.repository, &mirror, &quarantine, &name, commit).await?;
     Ok(seen.change(commit))
 }
 
 /// Runs the script inside, and has what it sends taken into the quarantine.
-async fn bring_out<H: House>(
-    house: &H,
+async fn bring_out<S: Sandboxes>(
+    sandboxes: &S,
     key: Key,
     taking: &Taking,
-    custom: &Custom,
+    command: Exec,
     quarantine: &Quarantine,
 ) -> Result<crate::inspection::ObjectName, TakeError> {
-    let command = script::command(taking, custom);
     // Another name each time: a command that ended is not run again, and what it said is gone.
     let name = CommandName::new(format!("{} {key}", quarantine.name()));
     let (nothing, input) = mpsc::channel(1);
@@ -144,16 +145,16 @@ async fn bring_out<H: House>(
     let (sender, output) = mpsc::channel(16);
     let running = async {
         let streams = Streams { input, output: sender };
-        Ok(house.sandboxes().exec(taking.sandbox, &name, &command, streams).await?)
+        Ok(sandboxes.exec(taking.sandbox, &name, &command, streams).await?)
     };
     // The sandbox keeps the time inside; this is for what is done with it here.
-    let longest = custom.limits.time.saturating_mul(2);
+    let longest = command.limit.saturating_mul(2);
     let both = async { tokio::try_join!(running, quarantine.receive(output)) };
     let late = |_| TakeError::Inside { reason: "it took too long".to_owned() };
     let (finished, (heading, complaint)) =
         tokio::time::timeout(longest, both).await.map_err(late)??;
     if finished.cut == Cut::Cut {
-        return Err(TakeError::LargePack { limit: custom.limits.pack_bytes });
+        return Err(TakeError::LargePack { limit: quarantine.pack_bytes() });
     }
     let ended = match finished.ending {
         Ended::Exited(0) => None,
@@ -192,14 +193,14 @@ impl Seen {
 }
 
 /// Looks at everything that is different from the base. `tree` is a tree or a commit.
-async fn inspect<H: House>(
-    house: &H,
+async fn inspect(
+    host: &GitHost,
     quarantine: &Quarantine,
     judge: &Judge<'_>,
     tree: &str,
 ) -> Result<Seen, TakeError> {
     let touched = quarantine.touched(judge.base, tree).await?;
-    let mut inspector = Inspector::new(&judge.policy, house.secrets());
+    let mut inspector = Inspector::new(&judge.policy, &*host.secrets);
     inspector.outline(&touched);
     if touched.len() <= judge.policy.limits.files {
         let names = quarantine.names(tree).await?;
@@ -211,7 +212,7 @@ async fn inspect<H: House>(
 }
 
 /// Sizes first: nothing is read that is too large to be delivered.
-async fn look_inside<S: crate::inspection::KnownSecrets>(
+async fn look_inside<S: crate::inspection::KnownSecrets + ?Sized>(
     inspector: &mut Inspector<'_, S>,
     quarantine: &Quarantine,
     limit: u64,
@@ -277,18 +278,18 @@ fn difference(touched: &[Touched]) -> Digest {
 }
 
 /// Brings the commit, and nothing that it does not reach, into the mirror.
-async fn keep<H: House>(
-    house: &H,
+async fn keep(
+    host: &GitHost,
     repository: &RepositoryName,
     mirror: &Mirror,
     quarantine: &Quarantine,
     name: &RefName,
     commit: CommitId,
 ) -> Result<CommitId, TakeError> {
-    let git = house.git();
+    let git = host.git();
     let taken = ["update-ref", "refs/heads/taken", commit.as_str()];
     git.ask("name the commit", &quarantine.path(), &taken).await?;
-    let _alone = house.alone(repository).await?;
+    let _alone = host.alone(repository).await?;
     if let Some(first) = git.resolve(&mirror.path, name).await? {
         return Ok(first);
     }
@@ -311,5 +312,5 @@ async fn keep<H: House>(
 fn ref_of(key: Key) -> RefName {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let part: String = key.part.chars().map(plain).collect();
-    RefName::task(&format!("{}/{}-{part}-{}", key.task, key.seq, key.number))
+    refs::task(&format!("{}/{}-{part}-{}", key.task, key.seq, key.number))
 }

@@ -10,6 +10,7 @@ use std::{
 
 use contracts::sandbox::Output;
 use domain::code::CommitId;
+use git::{Allowance, Blobs, Git, GitError, Hash, Ran, Running, Succeeded, run};
 use tokio::{io::AsyncWriteExt as _, sync::mpsc};
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
     heading::{Heading, HeadingError, HeadingReader},
 };
 use crate::{
-    git::{Allowance, Git, GitError, Ran, Running, Succeeded, run},
     inspection::{Limits, ObjectName, Touched},
     shown,
 };
@@ -54,7 +54,7 @@ impl Quarantine {
         let directory =
             tempfile::Builder::new().prefix("take-").tempdir_in(scratch).map_err(GitError::Io)?;
         let quarantine = Self { directory, git: git.clone(), limits };
-        git.init(&quarantine.path(), like).await?;
+        git.init(&quarantine.path(), Hash::of(like)).await?;
         let alternates = quarantine.path().join("objects/info/alternates");
         let objects = format!("{}\n", mirror.join("objects").display());
         tokio::fs::write(alternates, objects).await.map_err(GitError::Io)?;
@@ -68,6 +68,11 @@ impl Quarantine {
 
     pub(super) fn path(&self) -> PathBuf {
         self.directory.path().join("git")
+    }
+
+    /// The most that may come out.
+    pub(super) const fn pack_bytes(&self) -> u64 {
+        self.limits.pack_bytes
     }
 
     fn allowance(&self) -> Allowance {
@@ -165,7 +170,7 @@ impl Quarantine {
         ran.and_then(|ran| ran.checked("list files")).map_err(fault_of_objects)
     }
 
-    pub(super) fn blobs(&self) -> Result<crate::git::Blobs, TakeError> {
+    pub(super) fn blobs(&self) -> Result<Blobs, TakeError> {
         let allowance = Allowance { time: Duration::from_mins(5), ..self.allowance() };
         Ok(self.git.blobs(&self.path(), allowance)?)
     }

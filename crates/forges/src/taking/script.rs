@@ -10,7 +10,7 @@ use contracts::{
     sandbox::{Exec, User},
 };
 
-use crate::house::Custom;
+use crate::inspection::Limits;
 
 /// What comes before the pack.
 pub(super) const HEADING: &str = "lamp-change 1 ";
@@ -50,10 +50,10 @@ const ENVIRONMENT: &str = "exec env -i PATH=\"$PATH\" HOME=/nonexistent LC_ALL=C
     GIT_CONFIG_GLOBAL=/dev/null GIT_ATTR_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 GIT_NO_REPLACE_OBJECTS=1 \
     GIT_NO_LAZY_FETCH=1 sh -c \"$@\"";
 
-pub(super) fn command(taking: &Taking, custom: &Custom) -> Exec {
+pub(super) fn command(taking: &Taking, objects: &str, limits: Limits) -> Exec {
     let hash = if taking.base.as_str().len() == 64 { "sha256" } else { "sha1" };
     let words = ["sh", "-c", ENVIRONMENT, "sh", SCRIPT, "lamp-take"];
-    let arguments = [taking.base.as_str(), custom.objects.as_str(), hash];
+    let arguments = [taking.base.as_str(), objects, hash];
     Exec {
         argv: words.into_iter().chain(arguments).map(str::to_owned).collect(),
         environment: BTreeMap::new(),
@@ -62,8 +62,8 @@ pub(super) fn command(taking: &Taking, custom: &Custom) -> Exec {
         directory: taking.directory.clone(),
         user: User::Agent,
         terminal: None,
-        limit: custom.limits.time,
+        limit: limits.time,
         // One more than is read: who is at the limit was over it.
-        output_limit: custom.limits.pack_bytes + 4_096,
+        output_limit: limits.pack_bytes + 4_096,
     }
 }

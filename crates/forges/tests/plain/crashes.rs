@@ -84,7 +84,7 @@ async fn work_is_taken_once_wherever_the_first_taking_ended() {
         dying.take(key(1), &stage.taking()).await.unwrap_err();
         let taken = stage.forge().take(key(1), &stage.taking()).await.unwrap();
         assert_eq!(taken, expected, "{dies:?} {last}");
-        let refs = stage.git("host/mirror.git", &["for-each-ref", "refs/lamp"]);
+        let refs = stage.git("host/acme+web.git", &["for-each-ref", "refs/lamp"]);
         assert_eq!(refs.lines().count(), 1, "{dies:?} {last}");
     }
 }

@@ -8,22 +8,16 @@ use domain::{
     code::{CommitId, PullRequestNumber},
     time::Timestamp,
 };
-use forges::PlainGit;
 
-use crate::stage::{Host, Stage, delivery, key, repository};
+use crate::stage::{Forge, Stage, delivery, key, repository};
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
 
-pub(crate) async fn commit(stage: &Stage, forge: &PlainGit<Host>, seq: u64) -> CommitId {
+pub(crate) async fn commit(stage: &Stage, forge: &Forge, seq: u64) -> CommitId {
     commit_after(stage, forge, seq, &stage.base).await
 }
 
-async fn commit_after(
-    stage: &Stage,
-    forge: &PlainGit<Host>,
-    seq: u64,
-    parent: &CommitId,
-) -> CommitId {
+async fn commit_after(stage: &Stage, forge: &Forge, seq: u64, parent: &CommitId) -> CommitId {
     stage.change("a", format!("work {seq}"));
     forge.take(key(seq), &stage.taking_after(parent)).await.unwrap().commit
 }
@@ -43,7 +37,7 @@ async fn a_delivery_is_one_branch_and_one_pull_request() {
     let forge = stage.forge();
     let commit = commit(&stage, &forge, 1).await;
     let first = forge.deliver(key(2), &delivery(&commit)).await.unwrap();
-    assert_eq!((first.number, first.address.as_str()), (ONE, "acme/web#1"));
+    assert_eq!((first.number, first.address.as_str()), (ONE, "lamp pr get 1 --repo acme/web"));
     assert_eq!(stage.refs(), ["refs/heads/agent/x", "refs/heads/trunk", "refs/lamp/pulls/1"]);
     assert_eq!(stage.far("refs/heads/agent/x").as_deref(), Some(commit.as_str()));
     let before = stage.far("refs/lamp/pulls/1");

@@ -8,12 +8,12 @@ use domain::{
     code::{CommitId, PullRequestNumber},
     time::Timestamp,
 };
-use forges::{PlainGit, record::Record};
+use forges::record::Record;
 
 use crate::{
     delivering::commit,
     reverting::revert,
-    stage::{Host, Stage, delivery, key, repository},
+    stage::{Forge, Stage, delivery, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
@@ -59,7 +59,7 @@ fn replace(stage: &Stage, number: u64, from: &str, to: &str) {
     rewrite(stage, number, &text.replacen(from, to, 1));
 }
 
-async fn delivered(stage: &Stage) -> (PlainGit<Host>, CommitId) {
+async fn delivered(stage: &Stage) -> (Forge, CommitId) {
     let forge = stage.forge();
     stage.change("README.md", "better\n");
     let head = commit(stage, &forge, 1).await;
@@ -67,7 +67,7 @@ async fn delivered(stage: &Stage) -> (PlainGit<Host>, CommitId) {
     (forge, head)
 }
 
-async fn authors(forge: &PlainGit<Host>, number: PullRequestNumber) -> Vec<Author> {
+async fn authors(forge: &Forge, number: PullRequestNumber) -> Vec<Author> {
     let pull = forge.pull(&repository(), number).await.unwrap();
     let comments = pull.comments.into_iter().map(|comment| comment.author);
     comments.chain(pull.reviews.into_iter().map(|review| review.author)).collect()

@@ -15,17 +15,17 @@ use crate::{
 /// What comes of a sandbox that says this.
 async fn taken(stage: &Stage, said: Vec<u8>) -> TakeError {
     let forge = stage.forge();
-    forge.house().is(Inside::Says(said, 0));
+    forge.is(Inside::Says(said, 0));
     let before = everything(stage);
     let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert_eq!(everything(stage), before, "nothing new is in the mirror after: {error}");
-    assert_eq!(forge.house().leftovers(), 0);
+    assert_eq!(forge.leftovers(), 0);
     error
 }
 
 /// Every object and every ref of the mirror.
 fn everything(stage: &Stage) -> String {
-    let mirror = stage.path("host/mirror.git");
+    let mirror = stage.path("host/acme+web.git");
     let objects = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"];
     git_in(&mirror, &objects) + &git_in(&mirror, &["for-each-ref"])
 }
@@ -102,18 +102,18 @@ async fn submodules_and_odd_modes_are_refused() {
 
     // A repository that an agent cloned into its checkout becomes a submodule.
     stage.git("work", &["clone", "--quiet", ".", "nested"]);
-    let forge = stage.forge();
+    let mut forge = stage.forge();
     let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(error.to_string().contains("remove the repository that is nested"), "{error}");
-    forge.house().decides(|custom| custom.submodules = Submodules::Allowed);
+    forge.decides(|custom| custom.submodules = Submodules::Allowed);
     forge.take(key(1), &stage.taking()).await.unwrap();
 }
 
 #[tokio::test]
 async fn large_and_many_and_deep_are_refused() {
     let stage = Stage::new();
-    let forge = stage.forge();
-    forge.house().decides(|custom| {
+    let mut forge = stage.forge();
+    forge.decides(|custom| {
         custom.limits =
             Limits { file_bytes: 1 << 20, pack_bytes: 2 << 20, files: 50, ..Limits::default() };
     });
@@ -216,10 +216,10 @@ async fn torn_forged_and_endless_packs_are_refused() {
     assert!(matches!(taken(&stage, spoiled).await, TakeError::Objects { .. }));
 
     let forge = stage.forge();
-    forge.house().is(Inside::Endless);
+    forge.is(Inside::Endless);
     let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(matches!(error, TakeError::Objects { .. }), "{error}");
-    forge.house().is(Inside::Says(whole.clone(), 1));
+    forge.is(Inside::Says(whole.clone(), 1));
     let error = forge.take(key(1), &stage.taking()).await.unwrap_err();
     assert!(
         matches!(error, TakeError::Inside { .. }),
@@ -228,7 +228,7 @@ async fn torn_forged_and_endless_packs_are_refused() {
     // What follows a pack is thrown away.
     let mut more = whole;
     more.extend(b"and more");
-    forge.house().is(Inside::Says(more, 0));
+    forge.is(Inside::Says(more, 0));
     forge.take(key(1), &stage.taking()).await.unwrap();
 }
 
@@ -259,9 +259,8 @@ async fn what_the_change_does_not_need_never_reaches_the_mirror() {
     let other = forgery.tree(&[("100644", b"b", &secret)]);
     let stranger = forgery.git(&["commit-tree", "-m", "unrelated", &other]);
     let forge = stage.forge();
-    forge
-        .house()
-        .is(Inside::Says(forgery.says(&tree, &[&tree, &blob, &secret, &other, &stranger]), 0));
+    let objects = [&tree, &blob, &secret, &other, &stranger].map(String::as_str);
+    forge.is(Inside::Says(forgery.says(&tree, &objects), 0));
     let taken = forge.take(key(1), &stage.taking()).await.unwrap();
     assert!(taken.paths.contains(&"a".to_owned()));
     let there = everything(&stage);

@@ -1,19 +1,15 @@
 //! Merging, as a person asks for it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use contracts::forge::{
     Author, Forges as _, Merge, News, PullError, PullRequests as _, PullState, news,
 };
 use domain::code::{CommitId, PullRequestNumber};
-use forges::{PlainGit, Transport};
 
 use crate::{
     delivering::commit,
-    stage::{Host, Stage, delivery, git_in, key, repository},
+    stage::{Forge, Stage, delivery, git_in, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
@@ -97,12 +93,11 @@ async fn only_what_was_looked_at_is_merged() {
 }
 
 /// A repository that somebody works in, a pull request on it, and the commit to merge.
-async fn checked_out(stage: &Stage) -> (PathBuf, PlainGit<Host>, CommitId) {
+async fn checked_out(stage: &Stage) -> (PathBuf, Forge, CommitId) {
     git_in(&stage.path(""), &["clone", "--quiet", "remote.git", "person"]);
     let person = stage.path("person");
     let address = person.display().to_string();
-    let directory = Transport::Directory(person.clone());
-    let forge = stage.forge_at("host", Path::new("git"), &address, directory);
+    let forge = stage.forge_at("host", &address);
     stage.change("README.md", "better\n");
     let head = forge.take(key(1), &stage.taking()).await.unwrap().commit;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();

@@ -7,14 +7,13 @@ use contracts::{
     sandbox::Cut,
 };
 use domain::code::CommitId;
-use forges::PlainGit;
 
-use crate::stage::{Host, Stage, git_in, key, person, repository};
+use crate::stage::{Forge, Stage, git_in, key, person, repository};
 
 /// A mirror that somebody filled with whatever they liked.
 struct Hostile {
     stage: Stage,
-    forge: PlainGit<Host>,
+    forge: Forge,
 }
 
 impl Hostile {
@@ -29,7 +28,7 @@ impl Hostile {
     }
 
     fn git(&self, arguments: &[&str], input: &[u8]) -> String {
-        let mut child = person(self.forge.house().mirror_path())
+        let mut child = person(self.forge.mirror_path())
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -257,7 +256,7 @@ async fn attributes_of_a_repository_hide_nothing_and_run_nothing() {
         let hostile = Hostile::named_by(hash);
         let ran = hostile.stage.path("ran");
         let run = format!("touch {}", ran.display());
-        let mirror = hostile.forge.house().mirror_path();
+        let mirror = hostile.forge.mirror_path();
         // As if somebody had got at the mirror's own settings.
         for name in
             ["diff.evil.command", "diff.evil.textconv", "diff.external", "filter.evil.smudge"]
@@ -311,7 +310,7 @@ async fn a_line_is_blamed_on_its_commit_and_nothing_of_the_repository_runs() {
     let theirs = stage.person_pushes("trunk", "b\u{fc}:(x)", "one\ntwo\n");
     let ran = stage.path("ran");
     let run = format!("touch {}; cat", ran.display());
-    let mirror = forge.house().mirror_path();
+    let mirror = forge.mirror_path();
     git_in(mirror, &["config", "diff.evil.textconv", &run]);
     git_in(mirror, &["config", "attr.tree", "HEAD"]);
     stage.person_pushes("trunk", ".gitattributes", "* diff=evil\n");

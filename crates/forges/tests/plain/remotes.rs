@@ -13,18 +13,17 @@ use contracts::forge::{
     Author, Comment, ForgeError, Forges as _, Merge, PullRequests as _, PullState,
 };
 use domain::{code::PullRequestNumber, time::Timestamp};
-use forges::{PlainGit, Transport};
 use testkit::ssh::Ssh;
 
 use crate::{
     delivering::commit,
-    stage::{Host, Stage, delivery, key, repository},
+    stage::{Forge, Stage, delivery, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
 
 /// Everything that a pull request can go through.
-async fn whole_life(stage: &Stage, forge: &PlainGit<Host>) {
+async fn whole_life(stage: &Stage, forge: &Forge) {
     assert_eq!(forge.head(&repository()).await.unwrap(), stage.base);
     let head = commit(stage, forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
@@ -63,7 +62,7 @@ async fn a_file_address_is_a_remote() {
     let stage = Stage::new();
     let remote = stage.path("remote.git");
     let address = format!("file://{}", remote.display());
-    let forge = stage.forge_at("host", Path::new("git"), &address, Transport::Directory(remote));
+    let forge = stage.forge_at("host", &address);
     whole_life(&stage, &forge).await;
 }
 
@@ -73,7 +72,7 @@ async fn git_over_http_is_a_remote() {
     stage.git("remote.git", &["config", "http.receivepack", "true"]);
     let address = serve(stage.path(""));
     let address = format!("http://{address}/remote.git");
-    let forge = stage.forge_at("host", Path::new("git"), &address, Transport::Http);
+    let forge = stage.forge_at("host", &address);
     whole_life(&stage, &forge).await;
 }
 
@@ -114,7 +113,7 @@ async fn a_remote_that_is_away_is_busy_and_one_that_forbids_says_no() {
     // A server over HTTP that does not take pushes.
     stage.git("remote.git", &["config", "http.receivepack", "false"]);
     let address = format!("http://{}/remote.git", serve(stage.path("")));
-    let forge = stage.forge_at("http", Path::new("git"), &address, Transport::Http);
+    let forge = stage.forge_at("http", &address);
     let head = commit(&stage, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap_err();
     assert_eq!(stage.far("refs/lamp/pulls/1"), None);

@@ -1,14 +1,11 @@
 //! Taking a merged pull request back, as a person asks for it.
 
-use std::path::Path;
-
 use contracts::forge::{Author, Forges as _, Merge, PullRequests as _, PullState, Revert};
 use domain::code::{CommitId, PullRequestNumber};
-use forges::{PlainGit, Transport};
 
 use crate::{
     delivering::commit,
-    stage::{Host, Stage, delivery, git_in, key, repository},
+    stage::{Forge, Stage, delivery, git_in, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
@@ -32,7 +29,7 @@ pub(crate) fn revert(stage: &Stage) -> Revert {
 }
 
 /// A change to `README.md`, delivered and merged.
-pub(crate) async fn merged(stage: &Stage, forge: &PlainGit<Host>) -> CommitId {
+pub(crate) async fn merged(stage: &Stage, forge: &Forge) -> CommitId {
     stage.change("README.md", "better\n");
     let head = commit(stage, forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
@@ -86,9 +83,8 @@ async fn what_somebody_merged_with_git_alone_is_taken_back_as_well() {
         let stage = Stage::new();
         git_in(&stage.path(""), &["clone", "--quiet", "remote.git", "person"]);
         let person = stage.path("person");
-        let directory = Transport::Directory(person.clone());
         let address = person.display().to_string();
-        let forge = stage.forge_at("host", Path::new("git"), &address, directory);
+        let forge = stage.forge_at("host", &address);
         stage.change("README.md", "better\n");
         let head = forge.take(key(1), &stage.taking()).await.unwrap().commit;
         forge.deliver(key(2), &delivery(&head)).await.unwrap();

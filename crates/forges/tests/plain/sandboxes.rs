@@ -1,12 +1,18 @@
 //! Stands for sandboxes: a command runs with the real git in a temporary directory, or says whatever the test wants.
 
-use std::{process::Stdio, sync::Mutex};
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{Arc, Mutex},
+};
 
 use contracts::sandbox::{
     CommandName, Cut, Ended, Exec, Finished, Output, SandboxError, Sandboxes, Streams,
 };
-use domain::{cost::Cost, id::SandboxId};
+use domain::{code::RepositoryName, cost::Cost, id::SandboxId};
 use tokio::{io::AsyncReadExt as _, process::Command};
+
+use crate::stage::SANDBOX;
 
 /// What is inside, for the next command.
 #[derive(Debug, Default)]
@@ -20,13 +26,33 @@ pub(crate) enum Inside {
     Endless,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Directory {
-    pub(crate) inside: Mutex<Inside>,
-    pub(crate) names: Mutex<Vec<String>>,
+    pub(crate) inside: Arc<Mutex<Inside>>,
+    pub(crate) names: Arc<Mutex<Vec<String>>>,
+    /// Where the mirrors are.
+    mirrors: PathBuf,
+}
+
+impl Directory {
+    pub(crate) fn showing(mirrors: &Path) -> Self {
+        Self { inside: Arc::default(), names: Arc::default(), mirrors: mirrors.to_owned() }
+    }
 }
 
 impl Sandboxes for Directory {
+    fn objects_inside(
+        &self,
+        sandbox: SandboxId,
+        repository: &RepositoryName,
+    ) -> Result<String, SandboxError> {
+        if sandbox != SANDBOX {
+            return Err(SandboxError::NotFound { id: sandbox });
+        }
+        let mirror = format!("{}.git", repository.as_str().replace('/', "+"));
+        Ok(self.mirrors.join(mirror).join("objects").display().to_string())
+    }
+
     async fn exec(
         &self,
         _sandbox: SandboxId,

@@ -19,18 +19,18 @@ async fn a_commit_is_signed_with_the_key_that_is_named() {
     let signers = stage.path("signers");
     fs::write(&signers, format!("lamp@example.com {public}")).unwrap();
 
-    let forge = stage.forge();
-    forge.house().decides(|custom| custom.signing_key = Some(path.clone()));
+    let mut forge = stage.forge();
+    forge.decides(|custom| custom.signing_key = Some(path.clone()));
     stage.change("src/main.rs", "fn main() { run() }\n");
     let taken = forge.take_change(key(1), &stage.taking()).await.unwrap();
-    let mirror = forge.house().mirror_path();
+    let mirror = forge.mirror_path().to_owned();
     let allowed = format!("gpg.ssh.allowedSignersFile={}", signers.display());
     let shown =
-        git_in(mirror, &["-c", &allowed, "show", "-s", "--format=%G? %GS", taken.commit.as_str()]);
+        git_in(&mirror, &["-c", &allowed, "show", "-s", "--format=%G? %GS", taken.commit.as_str()]);
     assert_eq!(shown, "G lamp@example.com", "good, and by whom");
 
-    forge.house().decides(|custom| custom.signing_key = None);
+    forge.decides(|custom| custom.signing_key = None);
     let plain = forge.take_change(key(2), &stage.taking()).await.unwrap();
-    let shown = git_in(mirror, &["show", "-s", "--format=%G?", plain.commit.as_str()]);
+    let shown = git_in(&mirror, &["show", "-s", "--format=%G?", plain.commit.as_str()]);
     assert_eq!(shown, "N", "nobody asked for a signature");
 }

@@ -2,28 +2,30 @@
 
 use std::{
     fs,
+    ops::Deref,
     path::{Path, PathBuf},
     process::Command,
-    sync::Mutex,
+    sync::Arc,
 };
 
 use contracts::{
     Key,
-    clock::Clock,
     forge::{Delivery, Taking, Workflows},
 };
 use domain::{
-    code::{CommitId, PullRequestNumber, RepositoryName},
+    code::{CommitId, RepositoryName},
     digest::Digest,
     id::{SandboxId, TaskId},
     time::Timestamp,
 };
+use evidence::keys::SealKey;
 use forges::{
-    Custom, Git, House, HouseError, Identity, Mirror, PlainGit, Remote, Transport,
+    Custom, GitHost, Identity, PlainGit,
     inspection::{KnownSecrets, Limits, Submodules},
 };
-
+use git::{FetchLimits, Mirrors};
 use testkit::ssh::Ssh;
+use zeroize::Zeroizing;
 
 use crate::sandboxes::{Directory, Inside};
 
@@ -128,82 +130,69 @@ impl Stage {
         git_in(clone.path(), &["rev-parse", "HEAD"]).parse().unwrap()
     }
 
-    pub(crate) fn forge(&self) -> PlainGit<Host> {
+    pub(crate) fn forge(&self) -> Forge {
         self.forge_named("host", Path::new("git"))
     }
 
-    /// A server with a mirror of its own, and this program as git.
-    pub(crate) fn forge_named(&self, host: &str, program: &Path) -> PlainGit<Host> {
-        let remote = self.path("remote.git");
-        let address = remote.display().to_string();
-        self.forge_at(host, program, &address, Transport::Directory(remote))
+    /// A server with mirrors of its own, and this program as git.
+    pub(crate) fn forge_named(&self, host: &str, program: &Path) -> Forge {
+        let address = self.path("remote.git").display().to_string();
+        self.mirror(host, Path::new("git"), &address);
+        self.opened(host, program)
     }
 
-    pub(crate) fn forge_at(
-        &self,
-        host: &str,
-        program: &Path,
-        address: &str,
-        transport: Transport,
-    ) -> PlainGit<Host> {
-        self.forge_set_up(host, program, (address, transport), "")
+    pub(crate) fn forge_at(&self, host: &str, address: &str) -> Forge {
+        self.mirror(host, Path::new("git"), address);
+        self.opened(host, Path::new("git"))
     }
 
     /// The same over SSH.
-    pub(crate) fn forge_over(&self, ssh: &Ssh) -> PlainGit<Host> {
-        let address = ssh.address(&self.path("remote.git"));
-        // The house's own fetch is the test's, which is not the program that is tried here.
-        let way = format!("\tsshCommand = {}\n", ssh.command());
-        self.forge_set_up("host", &ssh.program(), (&address, Transport::Ssh), &way)
+    pub(crate) fn forge_over(&self, ssh: &Ssh) -> Forge {
+        self.mirror("host", &ssh.program(), &ssh.address(&self.path("remote.git")));
+        self.opened("host", &ssh.program())
     }
 
-    fn forge_set_up(
-        &self,
-        host: &str,
-        program: &Path,
-        (address, transport): (&str, Transport),
-        core: &str,
-    ) -> PlainGit<Host> {
-        let root = self.path(host);
-        let mirror = root.join("mirror.git");
-        if !mirror.exists() {
-            for directory in ["home", "scratch"] {
-                fs::create_dir_all(root.join(directory)).unwrap();
-            }
-            let (version, hash) =
-                if self.base.as_str().len() == 64 { (1, "sha256") } else { (0, "sha1") };
-            let format = format!("--object-format={hash}");
-            git_in(&root, &["init", "--quiet", "--bare", "--template=", &format, "mirror.git"]);
-            let extension = match version {
-                1 => "[extensions]\n\tobjectFormat = sha256\n",
-                _ => "",
-            };
-            let config = format!(
-                "[core]\n\trepositoryformatversion = {version}\n\tbare = true\n{core}{extension}\
-                 [remote \"origin\"]\n\turl = {address}\n\tfetch = +refs/heads/*:refs/heads/*\n"
-            );
-            fs::write(mirror.join("config"), config).unwrap();
-            git_in(&mirror, &["-c", "protocol.allow=always", "fetch", "--quiet", "origin"]);
+    fn mirrors(&self, host: &str, program: &Path) -> Mirrors {
+        Mirrors::open(&self.path(host), program, FetchLimits::default()).unwrap()
+    }
+
+    /// A mirror that was fetched once, before anything is tried.
+    fn mirror(&self, host: &str, program: &Path, address: &str) {
+        let mirrors = self.mirrors(host, program);
+        if mirrors.known(&repository()).is_ok() {
+            return;
         }
+        let fetching = async {
+            mirrors.register(&repository(), address).await.unwrap();
+            mirrors.fetch(&repository(), None).await.unwrap();
+        };
+        // Tests begin in the midst of a runtime that must not be waited in.
+        let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let waiting = || runtime().unwrap().block_on(fetching);
+        std::thread::scope(|scope| scope.spawn(waiting).join().unwrap());
+    }
+
+    fn opened(&self, host: &str, program: &Path) -> Forge {
+        let mirrors = self.mirrors(host, program);
+        let keys = self.path(host).join("keys");
+        fs::create_dir_all(&keys).unwrap();
+        let seed = Zeroizing::new(*Digest::of(host.as_bytes()).as_bytes());
         let custom = Custom {
-            objects: mirror.join("objects").display().to_string(),
             author: Identity { name: "Ann".to_owned(), email: "ann@example.com".to_owned() },
             committer: Identity { name: "Lamp".to_owned(), email: "lamp@example.com".to_owned() },
             signing_key: None,
             limits: Limits::default(),
             submodules: Submodules::default(),
         };
-        PlainGit::new(Host {
-            git: Git::new(program, &root.join("home")),
-            scratch: root.join("scratch"),
-            mirror: Mirror {
-                path: mirror,
-                remote: Remote { name: "origin".to_owned(), transport, secrets: Vec::new() },
-            },
-            sandboxes: Directory::default(),
-            custom: Mutex::new(custom),
-            secrets: Words(vec!["hunter2".to_owned()]),
-        })
+        let sandboxes = Directory::showing(mirrors.root());
+        let host = GitHost {
+            mirrors,
+            secrets: Arc::new(Words(vec!["hunter2".to_owned()])),
+            seal: SealKey::open(&keys, &seed).unwrap(),
+            custom,
+            clock: Arc::new(|| Timestamp::from_millis(1_700_000_100_000)),
+        };
+        Forge::open(host, sandboxes)
     }
 }
 
@@ -228,16 +217,21 @@ pub(crate) fn delivery(commit: &CommitId) -> Delivery {
     }
 }
 
-pub(crate) struct Host {
-    git: Git,
-    scratch: PathBuf,
-    mirror: Mirror,
+/// A forge, and what a test looks at beside it.
+pub(crate) struct Forge {
+    host: GitHost,
     sandboxes: Directory,
-    custom: Mutex<Custom>,
-    secrets: Words,
+    forge: PlainGit<Directory>,
+    mirror: PathBuf,
 }
 
-impl Host {
+impl Forge {
+    fn open(host: GitHost, sandboxes: Directory) -> Self {
+        let forge = PlainGit::open(host.clone(), sandboxes.clone()).unwrap();
+        let mirror = host.mirrors.known(&repository()).unwrap().path;
+        Self { host, sandboxes, forge, mirror }
+    }
+
     pub(crate) fn is(&self, inside: Inside) {
         *self.sandboxes.inside.lock().unwrap() = inside;
     }
@@ -247,16 +241,25 @@ impl Host {
     }
 
     /// Changes what is the custom here.
-    pub(crate) fn decides(&self, change: impl FnOnce(&mut Custom)) {
-        change(&mut self.custom.lock().unwrap());
+    pub(crate) fn decides(&mut self, change: impl FnOnce(&mut Custom)) {
+        change(&mut self.host.custom);
+        *self = Self::open(self.host.clone(), self.sandboxes.clone());
     }
 
     pub(crate) fn mirror_path(&self) -> &Path {
-        &self.mirror.path
+        &self.mirror
     }
 
     pub(crate) fn leftovers(&self) -> usize {
-        fs::read_dir(&self.scratch).unwrap().count()
+        fs::read_dir(self.host.mirrors.root().join("takings")).unwrap().count()
+    }
+}
+
+impl Deref for Forge {
+    type Target = PlainGit<Directory>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.forge
     }
 }
 
@@ -266,83 +269,6 @@ impl KnownSecrets for Words {
     fn is_in(&self, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         self.0.iter().any(|word| text.contains(word.as_str()))
-    }
-}
-
-/// A clock that a test does not need to move.
-pub(crate) struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millis(1_700_000_100_000)
-    }
-
-    async fn sleep_until(&self, _time: Timestamp) {}
-}
-
-impl House for Host {
-    type Sandboxes = Directory;
-    type Clock = Still;
-    type Secrets = Words;
-    type Alone = fs::File;
-
-    fn sandboxes(&self) -> &Directory {
-        &self.sandboxes
-    }
-
-    fn clock(&self) -> &Still {
-        &Still
-    }
-
-    fn secrets(&self) -> &Words {
-        &self.secrets
-    }
-
-    fn git(&self) -> &Git {
-        &self.git
-    }
-
-    fn scratch(&self) -> &Path {
-        &self.scratch
-    }
-
-    fn mirror(&self, repository: &RepositoryName) -> Result<Mirror, HouseError> {
-        if *repository == self::repository() {
-            return Ok(self.mirror.clone());
-        }
-        Err(HouseError::NoRepository(repository.clone()))
-    }
-
-    async fn fetch(&self, _repository: &RepositoryName) -> Result<(), HouseError> {
-        git_in(
-            &self.mirror.path,
-            &["-c", "protocol.allow=always", "fetch", "--quiet", "--prune", "origin"],
-        );
-        git_in(&self.mirror.path, &["symbolic-ref", "HEAD", "refs/heads/trunk"]);
-        Ok(())
-    }
-
-    async fn alone(&self, _repository: &RepositoryName) -> Result<fs::File, HouseError> {
-        let path = self.mirror.path.join("lamp-lock");
-        let file = fs::File::options().create(true).append(true).open(path).unwrap();
-        let locked = tokio::task::spawn_blocking(move || file.lock().map(|()| file)).await;
-        Ok(locked.unwrap().unwrap())
-    }
-
-    async fn custom(&self, _taking: &Taking) -> Result<Custom, HouseError> {
-        Ok(self.custom.lock().unwrap().clone())
-    }
-
-    fn seal(&self, bytes: &[u8]) -> Digest {
-        Digest::of(&[self.mirror.path.as_os_str().as_encoded_bytes(), b"\0", bytes].concat())
-    }
-
-    fn has_sealed(&self, bytes: &[u8], seal: Digest) -> bool {
-        self.seal(bytes) == seal
-    }
-
-    fn address(&self, repository: &RepositoryName, number: PullRequestNumber) -> String {
-        format!("{repository}{number}")
     }
 }
 

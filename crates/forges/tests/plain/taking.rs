@@ -6,7 +6,7 @@ use std::{
 };
 
 use contracts::forge::{Flag, FlagKind, ForgeError, Forges as _, Taking, Workflows};
-use domain::code::CommitId;
+use domain::{code::CommitId, id::SandboxId};
 use forges::TakeError;
 
 use crate::stage::{Stage, git_in, key, repository};
@@ -17,7 +17,7 @@ async fn plain_git_keeps_the_promises_of_a_forge() {
     stage.change("src/main.rs", "fn main() { todo!() }\n");
     let forge = stage.forge();
     contracts::promises::forge::kept(
-        &forge,
+        &*forge,
         &stage.taking(),
         &"unknown/web".parse().unwrap(),
         "agent/x".parse().unwrap(),
@@ -25,7 +25,7 @@ async fn plain_git_keeps_the_promises_of_a_forge() {
     .await
     .unwrap();
     let number = domain::code::PullRequestNumber(1);
-    contracts::promises::forge::pull_requests_kept(&forge, &repository(), number, &stage.base)
+    contracts::promises::forge::pull_requests_kept(&*forge, &repository(), number, &stage.base)
         .await
         .unwrap();
 }
@@ -69,7 +69,7 @@ async fn what_is_new_different_and_gone_comes_out_and_what_is_ignored_does_not()
     assert_eq!(taken.flags, [Flag { kind: FlagKind::Odd, path, text }]);
 
     let commit = taken.commit.as_str();
-    let mirror = forge.house().mirror_path();
+    let mirror = forge.mirror_path();
     assert_eq!(git_in(mirror, &["rev-parse", &format!("{commit}^")]), stage.base.as_str());
     let format = "--format=%an <%ae> %ad|%cn <%ce> %cd|%B";
     let shown = git_in(mirror, &["show", "-s", "--date=raw", format, commit]);
@@ -83,7 +83,7 @@ async fn what_is_new_different_and_gone_comes_out_and_what_is_ignored_does_not()
     assert_eq!(trailers, "t_1");
     let names = git_in(mirror, &["for-each-ref", "--format=%(refname)", "refs/lamp"]);
     assert_eq!(names, format!("refs/lamp/tasks/{}/1-change-0", key(1).task));
-    assert_eq!(forge.house().leftovers(), 0, "quarantines are thrown away");
+    assert_eq!(forge.leftovers(), 0, "quarantines are thrown away");
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn a_repeated_key_gives_the_first_commit_whatever_is_inside_now() {
     let third = forge.take(key(3), &stage.taking()).await.unwrap();
     assert_eq!(third.difference, first.difference, "the same change has the same hash");
     assert_eq!(third.commit, first.commit, "and with the same words the same commit");
-    assert_eq!(forge.house().commands().len(), 3, "a repeated key asks nothing inside");
+    assert_eq!(forge.commands().len(), 3, "a repeated key asks nothing inside");
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn what_the_agent_committed_counts_as_much_as_what_it_did_not() {
     stage.change("b", "not committed");
     let taken = forge.take(key(1), &stage.taking()).await.unwrap();
     assert_eq!(taken.paths, ["a", "b", "target/kept"]);
-    let mirror = forge.house().mirror_path();
+    let mirror = forge.mirror_path();
     let count = git_in(mirror, &["rev-list", "--count", taken.commit.as_str()]);
     assert_eq!(count, "2", "the agent's own commits stay inside");
 }
@@ -139,10 +139,9 @@ async fn a_broken_or_missing_git_directory_does_not_matter() {
 #[tokio::test]
 async fn what_a_killed_server_left_is_cleared_away() {
     let stage = Stage::new();
-    let forge = stage.forge();
-    fs::create_dir_all(stage.path("host/scratch/take-x/git/objects")).unwrap();
-    forge.clear_scratch().unwrap();
-    assert_eq!(forge.house().leftovers(), 0);
+    drop(stage.forge());
+    fs::create_dir_all(stage.path("host/takings/take-x/git/objects")).unwrap();
+    assert_eq!(stage.forge().leftovers(), 0);
 }
 
 #[tokio::test]
@@ -183,6 +182,16 @@ async fn nothing_changed_is_said_so() {
 }
 
 #[tokio::test]
+async fn a_sandbox_that_nobody_knows_has_nothing_to_take() {
+    let stage = Stage::new();
+    let forge = stage.forge();
+    let taking = Taking { sandbox: SandboxId::from_u128(404), ..stage.taking() };
+    let error = forge.take_change(key(1), &taking).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Refused { .. }), "{error}");
+    assert_eq!(forge.commands(), Vec::<String>::new(), "nothing is asked inside");
+}
+
+#[tokio::test]
 async fn later_work_follows_the_tasks_own_commit_and_is_compared_with_the_base() {
     let stage = Stage::new();
     let forge = stage.forge();
@@ -191,7 +200,7 @@ async fn later_work_follows_the_tasks_own_commit_and_is_compared_with_the_base()
     stage.change("b", "two");
     let second = forge.take(key(2), &stage.taking_after(&first.commit)).await.unwrap();
     assert_eq!(second.paths, ["a", "b"]);
-    let mirror = forge.house().mirror_path();
+    let mirror = forge.mirror_path();
     let parent = git_in(mirror, &["rev-parse", &format!("{}^", second.commit)]);
     assert_eq!(parent.parse::<CommitId>().unwrap(), first.commit);
 }

@@ -44,7 +44,8 @@ use contracts::sandbox::{
     BuildNews, Capabilities, CommandName, Exec, FileAsk, Finished, Image, Listed, Owner, Reading,
     Recipe, SandboxError, SandboxName, Sandboxes, Spec, State, Streams, Transfer, WorkspaceAccess,
 };
-use domain::{cost::Cost, id::SandboxId, time::Timestamp};
+use domain::{code::RepositoryName, cost::Cost, id::SandboxId, time::Timestamp};
+use git::Mirrors;
 use images::{disk::Disks, store::Images};
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -56,7 +57,6 @@ use crate::{
     meter::{Ledger, Meter},
     oci::Builders,
     record::{Gone, Record, Records},
-    repositories::Mirrors,
     settings::Settings,
     slots::Slots,
     spawner::Spawner,
@@ -241,6 +241,14 @@ fn busy(error: impl std::fmt::Display) -> SandboxError {
 impl Sandboxes for Provider {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities.clone()
+    }
+
+    fn objects_inside(
+        &self,
+        sandbox: SandboxId,
+        repository: &RepositoryName,
+    ) -> Result<String, SandboxError> {
+        self.inner.objects_inside(sandbox, repository)
     }
 
     async fn open(&self, spec: &Spec) -> Result<(), SandboxError> {

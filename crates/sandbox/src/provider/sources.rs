@@ -9,7 +9,7 @@ use contracts::sandbox::{Checkout, SandboxError, Spec, User};
 use domain::{agent::Tier, code::RepositoryName, id::SandboxId};
 
 use super::{
-    Inner, Provider, Sandbox,
+    Inner, Sandbox,
     boot::Blueprint,
     errand::{self, Errand},
 };
@@ -33,15 +33,15 @@ const LOOK: Duration = Duration::from_secs(30);
 /// A look at 50,000 files took 48 MiB of it, which the kernel takes back when there is need.
 const ENOUGH_MEMORY_MIB: u32 = 512;
 
-impl Provider {
+impl Inner {
     /// Where a sandbox sees the objects of a repository.
-    pub fn objects_inside(
+    pub(crate) fn objects_inside(
         &self,
         sandbox: SandboxId,
         repository: &RepositoryName,
     ) -> Result<String, SandboxError> {
-        let objects = self.inner.mirrors.objects(repository);
-        let sandbox = self.inner.get(sandbox)?;
+        let objects = self.mirrors.objects(repository);
+        let sandbox = self.get(sandbox)?;
         let entry = sandbox.lock();
         let mut binds = entry.record.stack.binds.iter();
         let found = binds.find(|(outside, _)| std::path::Path::new(outside) == objects);
@@ -50,9 +50,7 @@ impl Provider {
             reason: "the sandbox was opened without it".to_owned(),
         })
     }
-}
 
-impl Inner {
     /// Adds the mirrors' objects to what is shown inside.
     pub(crate) async fn show_sources(
         &self,

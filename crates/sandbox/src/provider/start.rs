@@ -15,6 +15,7 @@ use std::{
 use contracts::sandbox::{Base, Capabilities, Compute, State, WorkspaceAccess};
 use domain::{agent::Tier, time::Timestamp};
 use fs_err as fs;
+use git::{FetchLimits, Mirrors};
 use images::{
     disk::{Budget, DiskError, Disks, Wish},
     store::Images,
@@ -32,7 +33,6 @@ use crate::{
     meter::{Ledger, Meter},
     oci::{Builder, Builders, Memory, Platform, Runtime},
     record::{BodyRecord, Gone, Record, Records},
-    repositories::{FetchLimits, Mirrors},
     settings::Settings,
     slots::{CLAIMS, Slots},
     spawner::Spawner,

@@ -1,14 +1,10 @@
 //! The manifests of a repository, read from git's objects: what is needed to know its dependencies, and no more.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use domain::code::{CommitId, RepositoryName};
+use git::{Git, GitError, MirrorError, Mirrors, ObjectName, QUICK};
 use images::detect::{EntryKind, Tree, TreeEntry};
-
-use super::{
-    MirrorError, Mirrors,
-    git::{OutOfTime, QUICK, run},
-};
 
 /// Two levels of a repository at one commit, with the content of what may be a manifest.
 #[derive(Debug, Default)]
@@ -39,70 +35,61 @@ const ENDINGS: [&str; 14] = [
 ];
 const NAMES: [&str; 4] = ["Gemfile", "Pipfile", "gradlew", "mvnw"];
 
-impl Mirrors {
-    /// Reads the manifests of a commit. A tree of hostile size gives fewer, never more.
-    pub async fn manifests(
-        &self,
-        name: &RepositoryName,
-        commit: &CommitId,
-    ) -> Result<Manifests, MirrorError> {
-        let mut manifests = Manifests::default();
-        let root = self.list(name, commit, "").await?;
-        let directories = root.iter().filter(|(entry, _)| entry.kind == EntryKind::Directory);
-        let names: Vec<_> =
-            directories.map(|(entry, _)| entry.name.clone()).take(MOST_DIRECTORIES).collect();
-        let mut wanted = candidates("", &root);
-        manifests.directories.insert(String::new(), root.into_iter().map(|(one, _)| one).collect());
-        for directory in names {
-            let entries = self.list(name, commit, &directory).await?;
-            wanted.extend(candidates(&directory, &entries));
-            let entries = entries.into_iter().map(|(entry, _)| entry).collect();
-            manifests.directories.insert(directory, entries);
-        }
-        wanted.truncate(MOST_FILES);
-        for path in wanted {
-            let content =
-                self.git_says(name, &["cat-file", "blob", &format!("{commit}:{path}")]).await?;
-            manifests.files.insert(path, content.into_bytes());
-        }
-        Ok(manifests)
+/// Reads the manifests of a commit. A tree of hostile size gives fewer, never more.
+pub async fn manifests(
+    mirrors: &Mirrors,
+    name: &RepositoryName,
+    commit: &CommitId,
+) -> Result<Manifests, MirrorError> {
+    let (git, mirror) = (mirrors.git(), mirrors.known(name)?.path);
+    let mut manifests = Manifests::default();
+    let root = list(git, &mirror, commit, "").await?;
+    let directories = root.iter().filter(|found| found.entry.kind == EntryKind::Directory);
+    let names: Vec<_> =
+        directories.map(|found| found.entry.name.clone()).take(MOST_DIRECTORIES).collect();
+    let mut wanted = candidates("", &root);
+    manifests.directories.insert(String::new(), entries(root));
+    for directory in names {
+        let found = list(git, &mirror, commit, &directory).await?;
+        wanted.extend(candidates(&directory, &found));
+        manifests.directories.insert(directory, entries(found));
     }
+    wanted.truncate(MOST_FILES);
+    let mut blobs = git.blobs(&mirror, QUICK)?;
+    for (path, object) in wanted {
+        manifests.files.insert(path, blobs.read(&object, LARGEST).await?);
+    }
+    Ok(manifests)
+}
 
-    async fn list(
-        &self,
-        name: &RepositoryName,
-        commit: &CommitId,
-        directory: &str,
-    ) -> Result<Vec<(TreeEntry, u64)>, MirrorError> {
-        let tree = format!("{commit}:{directory}");
-        let listed = self.git_says(name, &["ls-tree", "-z", "--long", &tree]).await?;
-        Ok(listed.split('\0').filter_map(entry).collect())
-    }
+/// What stands in a directory.
+struct Found {
+    entry: TreeEntry,
+    object: ObjectName,
+    size: u64,
+}
 
-    async fn git_says(
-        &self,
-        name: &RepositoryName,
-        arguments: &[&str],
-    ) -> Result<String, MirrorError> {
-        let (mirror, _) = self.known(name)?;
-        let mut command = self.shared.git.on(&mirror);
-        command.args(arguments);
-        match run(command, QUICK, None).await? {
-            Ok(ran) => ran.checked("read a manifest"),
-            Err(OutOfTime) => Err(MirrorError::Git {
-                doing: "read a manifest",
-                reason: "it took too long".to_owned(),
-            }),
-        }
-    }
+async fn list(
+    git: &Git,
+    mirror: &Path,
+    commit: &CommitId,
+    directory: &str,
+) -> Result<Vec<Found>, GitError> {
+    let tree = format!("{commit}:{directory}");
+    let listed = git.ask("list files", mirror, &["ls-tree", "-z", "--long", &tree]).await?;
+    Ok(listed.split('\0').filter_map(found).collect())
+}
+
+fn entries(found: Vec<Found>) -> Vec<TreeEntry> {
+    found.into_iter().map(|found| found.entry).collect()
 }
 
 /// `100644 blob HASH    SIZE\tNAME`
-fn entry(line: &str) -> Option<(TreeEntry, u64)> {
+fn found(line: &str) -> Option<Found> {
     let (about, name) = line.split_once('\t')?;
     let mut words = about.split_ascii_whitespace();
-    let (mode, kind) = (words.next()?, words.next()?);
-    let size = words.nth(1)?.parse().unwrap_or(0);
+    let (mode, kind, object) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
+    let size = words.next()?.parse().unwrap_or(0);
     let kind = match (kind, mode) {
         ("tree", _) => EntryKind::Directory,
         ("blob", "100644" | "100755") => EntryKind::File,
@@ -110,19 +97,23 @@ fn entry(line: &str) -> Option<(TreeEntry, u64)> {
     };
     // A replacement character stands for what is not UTF-8: git would not find it by that name.
     let readable = !name.contains('\u{fffd}');
-    readable.then(|| (TreeEntry { name: name.to_owned(), kind }, size))
+    readable.then(|| Found { entry: TreeEntry { name: name.to_owned(), kind }, object, size })
 }
 
-fn candidates(directory: &str, entries: &[(TreeEntry, u64)]) -> Vec<String> {
+fn candidates(directory: &str, found: &[Found]) -> Vec<(String, ObjectName)> {
     let may_be =
         |name: &str| NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending));
-    entries
+    found
         .iter()
-        .filter(|(entry, size)| entry.kind == EntryKind::File && *size <= LARGEST)
-        .filter(|(entry, _)| may_be(&entry.name))
-        .map(|(entry, _)| match directory {
-            "" => entry.name.clone(),
-            directory => format!("{directory}/{}", entry.name),
+        .filter(|found| found.entry.kind == EntryKind::File && found.size <= LARGEST)
+        .filter(|found| may_be(&found.entry.name))
+        .map(|found| {
+            let name = &found.entry.name;
+            let path = match directory {
+                "" => name.clone(),
+                directory => format!("{directory}/{name}"),
+            };
+            (path, found.object.clone())
         })
         .collect()
 }

@@ -1,6 +1,11 @@
 //! A house with real mirrors and real git: a person's repository, from its head to a merged pull request.
 
-use std::{fs, process::Command, sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use ::secrets::{
     binding::{Binding, Exposure},
@@ -9,23 +14,23 @@ use ::secrets::{
 };
 use contracts::{
     Key,
-    clock::Clock as _,
     forge::{
         Author, Delivery, ForgeError, Forges as _, Merge, PullError, PullRequests as _, PullState,
-        Workflows,
+        Taking, Workflows,
     },
     ids::SystemIds,
-    sandbox::{Checkout, Compute, Ended, Hooks, Owner, Spec, Use, WorkspaceAccess},
+    sandbox::{Checkout, Compute, Ended, Hooks, Owner, Sandboxes as _, Spec, Use, WorkspaceAccess},
     secret::SecretValue,
 };
 use domain::{
     agent::Tier,
-    code::{Access, CommitId},
-    id::TaskId,
+    code::{Access, CommitId, PullRequestNumber, RepositoryName},
+    id::{SandboxId, TaskId},
     time::Timestamp,
 };
-use forges::{House as _, Identity};
-use sandbox::{PoolSettings, Retention, Settings, Walls, repositories::FetchLimits};
+use forges::Identity;
+use git::FetchLimits;
+use sandbox::{PoolSettings, Retention, Settings, Walls};
 use testkit::{ledger::Ledger, shell, world::ScriptedSandboxes};
 
 use super::*;
@@ -33,15 +38,6 @@ use super::*;
 const SANDBOX: SandboxId = SandboxId::from_u128(1);
 const VALUE: &str = "a-value-nobody-may-see";
 const ONE: PullRequestNumber = PullRequestNumber(1);
-
-impl Shows for ScriptedSandboxes {
-    fn objects(&self, at: SandboxId, of: &RepositoryName) -> Result<String, SandboxError> {
-        match at {
-            SANDBOX => Ok(format!("/inside/{of}/objects")),
-            id => Err(SandboxError::NotFound { id }),
-        }
-    }
-}
 
 /// As an operator's file says.
 fn names() -> Names {
@@ -81,11 +77,10 @@ impl Bench {
         git(&self.work(), arguments)
     }
 
-    fn forge(&self) -> PlainGit<House<ScriptedSandboxes>> {
+    fn forge(&self) -> PlainGit<ScriptedSandboxes> {
         let ledger = Ledger::open(self.directory.path().join("ledger")).unwrap();
-        let (mirrors, keeper) = (self.mirrors.clone(), self.keeper.clone());
-        let (sandboxes, sealed) = (ScriptedSandboxes::new(ledger), (keeper, self.seal()));
-        PlainGit::new(House::new(sandboxes, mirrors, sealed, names()).unwrap())
+        let host = host(self.mirrors.clone(), &self.keeper, self.seal(), names());
+        PlainGit::open(host, ScriptedSandboxes::new(ledger)).unwrap()
     }
 
     fn seal(&self) -> SealKey {
@@ -94,7 +89,7 @@ impl Bench {
 
     /// A commit that came out of a sandbox.
     fn taken(&self, parent: &CommitId) -> CommitId {
-        let (mirror, _) = self.mirrors.known(&web()).unwrap();
+        let mirror = self.mirrors.known(&web()).unwrap().path;
         let blob = self.directory.path().join("blob");
         fs::write(&blob, "better\n").unwrap();
         let blob = git(&mirror, &["hash-object", "-w", &blob.display().to_string()]);
@@ -189,51 +184,6 @@ async fn a_repository_on_a_laptop_goes_from_its_head_to_a_merged_pull_request() 
     assert_eq!(forge.head(&web()).await.unwrap(), commit, "the next task begins there");
 }
 
-#[tokio::test]
-async fn a_fetch_waits_for_whoever_writes_into_the_mirror() {
-    let bench = Bench::new();
-    bench.mirrors.register(&web(), &bench.work().display().to_string()).await.unwrap();
-    let forge = bench.forge();
-    let alone = forge.house().alone(&web()).await.unwrap();
-    let name = web();
-    let mut fetching = std::pin::pin!(bench.mirrors.fetch(&name, None));
-    let early = tokio::time::timeout(Duration::from_millis(200), &mut fetching).await;
-    assert!(early.is_err(), "it has to wait");
-    drop(alone);
-    fetching.await.unwrap();
-}
-
-#[tokio::test]
-async fn a_house_knows_where_objects_are_inside_and_who_stands_in_commits() {
-    let bench = Bench::new();
-    let forge = bench.forge();
-    let base: CommitId = "a".repeat(40).parse().unwrap();
-    let custom = forge.house().custom(&taking(&base, SANDBOX)).await.unwrap();
-    assert_eq!(custom.objects, "/inside/acme/web/objects");
-    assert_eq!(custom.author.email, "ann@example.com");
-    assert_eq!(custom.committer, Identity::platform());
-    let error = forge.house().custom(&taking(&base, SandboxId::from_u128(2))).await.unwrap_err();
-    assert!(matches!(error, HouseError::Refused { .. }), "{error}");
-}
-
-#[tokio::test]
-async fn every_kind_of_address_is_pushed_to_by_its_own_way_and_no_secret_is_repeated() {
-    let bench = Bench::new();
-    let forge = bench.forge();
-    for (name, address, transport, secret) in [
-        ("a", "file:///srv/a.git", Transport::Directory("/srv/a.git".into()), None),
-        ("b", "https://me:hunter2@forge.example/b", Transport::Https, Some("me:hunter2")),
-        ("c", "ssh://git@forge.example/c", Transport::Ssh, None),
-        ("d", "http://forge.example/d", Transport::Http, None),
-    ] {
-        let name: RepositoryName = name.parse().unwrap();
-        bench.mirrors.register(&name, address).await.unwrap();
-        let mirror = forge.house().mirror(&name).unwrap();
-        assert_eq!(mirror.remote.transport, transport, "{address}");
-        assert_eq!(mirror.remote.secrets.first().map(String::as_str), secret, "{address}");
-    }
-}
-
 fn keep_secret(keeper: &Keeper) {
     let binding =
         Binding { hosts: vec![], places: vec![], agents: vec![], exposure: Exposure::Environment };
@@ -321,7 +271,7 @@ async fn work_leaves_a_real_sandbox_as_a_commit_and_what_is_kept_secret_does_not
     assert_eq!(files.contents["README.md"], b"better\n");
     let mirrors = provider.mirrors();
     assert!(mirrors.has(&web(), &change.commit).await.unwrap(), "another sandbox can have it");
-    let (mirror, _) = mirrors.known(&web()).unwrap();
+    let mirror = mirrors.known(&web()).unwrap().path;
     let shown = Command::new("git")
         .arg("--git-dir")
         .arg(&mirror)

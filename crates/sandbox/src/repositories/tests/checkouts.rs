@@ -11,8 +11,10 @@ use std::{
 use contracts::sandbox::Checkout;
 use domain::code::{Access, CommitId};
 
-use super::{Bench, git_in, name};
-use crate::repositories::{Checkouts, Head, Mirrors, Place, Step};
+use git::Mirrors;
+
+use super::{Bench, git_in};
+use crate::repositories::{Checkouts, Head, Place, Step};
 
 /// Does the steps as nobody, if we are root: then nothing of the host can be written.
 fn play(steps: &[Step]) {
@@ -51,7 +53,7 @@ impl Inside {
     async fn new(prepare: impl FnOnce(&Bench) -> CommitId) -> Self {
         let bench = Bench::new();
         let commit = prepare(&bench);
-        let (mirrors, web) = (bench.mirrors(), name("acme/web"));
+        let (mirrors, web) = (bench.mirrors(), "acme/web".parse().unwrap());
         mirrors.register(&web, &bench.source()).await.unwrap();
         mirrors.fetch(&web, None).await.unwrap();
         // What a bind does for the sandbox, a link and open doors do here.

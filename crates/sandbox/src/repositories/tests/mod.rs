@@ -1,10 +1,8 @@
-//! Real git, real repositories, and some that mean harm.
+//! Real git, real repositories, and checkouts of them.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod checkouts;
-mod fetching;
-mod hostile;
 
 use std::{
     fs,
@@ -12,9 +10,8 @@ use std::{
     process::Command,
 };
 
-use domain::code::{CommitId, RepositoryName};
-
-use super::{FetchLimits, Mirrors};
+use domain::code::CommitId;
+use git::{FetchLimits, Mirrors};
 
 /// A directory with a repository in it, and mirrors beside it.
 struct Bench {
@@ -50,11 +47,7 @@ impl Bench {
     }
 
     fn mirrors(&self) -> Mirrors {
-        self.limited(FetchLimits::default())
-    }
-
-    fn limited(&self, limits: FetchLimits) -> Mirrors {
-        Mirrors::open(&self.path("mirrors"), Path::new("git"), limits).unwrap()
+        Mirrors::open(&self.path("mirrors"), Path::new("git"), FetchLimits::default()).unwrap()
     }
 }
 
@@ -70,8 +63,4 @@ fn git_in(directory: &Path, arguments: &[&str]) -> String {
         .unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-fn name(text: &str) -> RepositoryName {
-    text.parse().unwrap()
 }

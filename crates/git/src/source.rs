@@ -2,7 +2,13 @@
 
 use std::{path::Path, str::FromStr};
 
-use super::MirrorError;
+/// Why it is none. No message shows a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{url}` cannot be a repository's address: {reason}")]
+pub struct SourceError {
+    pub url: String,
+    pub reason: &'static str,
+}
 
 /// An address that git may be given.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,7 +30,7 @@ pub enum Transport {
 
 impl Transport {
     /// As git calls it in its list of allowed protocols.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::File => "file",
             Self::Http => "http",
@@ -36,7 +42,7 @@ impl Transport {
 
 impl Source {
     /// With its secret, if it has one.
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.url
     }
 
@@ -61,7 +67,7 @@ impl Source {
     }
 
     /// Whether both lead to the same repository, with whatever secret.
-    pub(super) fn is_same_place(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         self.place() == other.place()
     }
 
@@ -76,7 +82,7 @@ impl Source {
     }
 
     /// Takes the secret of this address out of a text.
-    pub(super) fn redact(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         self.secret().map_or_else(|| text.to_owned(), |secret| text.replace(secret, "***"))
     }
 }
@@ -88,10 +94,10 @@ impl std::fmt::Debug for Source {
 }
 
 impl FromStr for Source {
-    type Err = MirrorError;
+    type Err = SourceError;
 
-    fn from_str(url: &str) -> Result<Self, MirrorError> {
-        let refused = |reason| MirrorError::Address { url: without_secret(url), reason };
+    fn from_str(url: &str) -> Result<Self, SourceError> {
+        let refused = |reason| SourceError { url: without_secret(url), reason };
         if url.len() > 2_048 || url.chars().any(char::is_control) {
             return Err(refused("it is too long, or has control characters"));
         }

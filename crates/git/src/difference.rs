@@ -4,18 +4,24 @@
 
 use std::path::Path;
 
-use contracts::{forge::Diff, sandbox::Cut};
 use domain::code::CommitId;
 use tokio::{io::AsyncReadExt as _, time::timeout};
 
-use super::{Allowance, Git, GitError, QUICK, Running, run};
-use crate::inspection::{Touched, read_touched};
+use crate::{
+    program::{Git, Hash},
+    run::{Allowance, GitError, QUICK, Running, run},
+    touched::{self, Touched},
+};
+
+/// A patch, or as much of it as there was room and time for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Patch {
+    Whole(Vec<u8>),
+    Cut(Vec<u8>),
+}
 
 /// More than anybody reads; the rest is in the repository.
 const LARGEST_PATCH: u64 = 8 << 20;
-
-/// Two files of the largest size that is compared line by line, many times over.
-const MEMORY: u64 = 2 << 30;
 
 /// The tree without anything in it, which every repository has without keeping it.
 const EMPTY_SHA1: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -23,7 +29,7 @@ const EMPTY_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939
 
 impl Git {
     /// All paths that are different, in git's order. A file that moved is gone in one place and new in another.
-    pub(crate) async fn touched(
+    pub async fn touched(
         &self,
         repository: &Path,
         old: &str,
@@ -35,38 +41,40 @@ impl Git {
         command.args(["--full-index", "--no-abbrev"]);
         command.args([format!("{old}^{{tree}}"), format!("{new}^{{tree}}")]);
         let raw = run(command, &[], allowance).await?.checked("compare trees")?;
-        read_touched(&raw).map_err(|_wrong| GitError::Strange { doing: "compare trees" })
+        touched::read(&raw).map_err(|_wrong| GitError::Strange { doing: "compare trees" })
     }
 
     /// A patch of a range, as much of it as there is room and time for. `like` is any commit of the repository.
-    pub(crate) async fn patch(
+    pub async fn patch(
         &self,
         repository: &Path,
         like: &CommitId,
         range: &str,
-    ) -> Result<Diff, GitError> {
-        let empty = if like.as_str().len() == 64 { EMPTY_SHA256 } else { EMPTY_SHA1 };
+    ) -> Result<Patch, GitError> {
+        let empty = match Hash::of(like) {
+            Hash::Sha1 => EMPTY_SHA1,
+            Hash::Sha256 => EMPTY_SHA256,
+        };
         let mut command = self.on(repository);
         // Some versions of git take the attributes of the default branch for a bare repository's own, and a file with `-diff` would
         // show nothing of what is in it.
         command.env("GIT_ATTR_SOURCE", empty);
         command.args(["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--full-index"]);
         command.args(["--submodule=short", "--find-renames", "-l200", range, "--"]);
-        let allowance = Allowance { memory_bytes: Some(MEMORY), ..QUICK };
-        let mut running = Running::start(command, allowance)?;
+        let mut running = Running::start(command, QUICK)?;
         let mut text = Vec::new();
         if let Some(output) = &mut running.output {
             let mut output = output.take(LARGEST_PATCH);
-            match timeout(allowance.time, output.read_to_end(&mut text)).await {
+            match timeout(QUICK.time, output.read_to_end(&mut text)).await {
                 Ok(read) => read?,
-                Err(_late) => return Ok(Diff { text, cut: Cut::Cut }),
+                Err(_late) => return Ok(Patch::Cut(text)),
             };
         }
         if text.len() as u64 == LARGEST_PATCH {
-            return Ok(Diff { text, cut: Cut::Cut });
+            return Ok(Patch::Cut(text));
         }
-        let ending = timeout(allowance.time, running.end(1)).await;
+        let ending = timeout(QUICK.time, running.end(1)).await;
         ending.map_err(|_late| GitError::OutOfTime)??.checked("compare")?;
-        Ok(Diff { text, cut: Cut::Whole })
+        Ok(Patch::Whole(text))
     }
 }

@@ -2,15 +2,12 @@
 
 use domain::code::{CommitId, RepositoryName};
 
-use super::{
-    MirrorError, Mirrors,
-    git::{OutOfTime, QUICK, Succeeded, run},
-};
+use super::{MirrorError, Mirrors};
 
 impl Mirrors {
     /// Where a repository comes from, without anything secret.
     pub fn address(&self, name: &RepositoryName) -> Result<String, MirrorError> {
-        self.known(name).map(|(_, source)| format!("{source:?}"))
+        self.known(name).map(|mirror| format!("{:?}", mirror.source))
     }
 
     /// The commit that a branch, a tag, `HEAD` or a hash names, with `~` and `^`. Git's searches by text are no names.
@@ -19,17 +16,14 @@ impl Mirrors {
         name: &RepositoryName,
         revision: &str,
     ) -> Result<CommitId, MirrorError> {
-        let (mirror, _) = self.known(name)?;
+        let mirror = self.known(name)?;
         let unknown =
             || MirrorError::Revision { repository: name.clone(), revision: revision.to_owned() };
         if !is_plain(revision) {
             return Err(unknown());
         }
-        let mut command = self.shared.git.on(&mirror);
-        command.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
-        command.arg(format!("{revision}^{{commit}}"));
-        let Ok(ran) = run(command, QUICK, None).await? else { return Err(too_long()) };
-        let commit: CommitId = ran.output.trim().parse().map_err(|_unreadable| unknown())?;
+        let commit = self.shared.git.commit(&mirror.path, revision).await?;
+        let commit = commit.ok_or_else(unknown)?;
         self.saw(name, &commit);
         Ok(commit)
     }
@@ -39,22 +33,13 @@ impl Mirrors {
         if self.has_seen(name, commit) {
             return Ok(true);
         }
-        let (mirror, _) = self.known(name)?;
-        let mut command = self.shared.git.on(&mirror);
-        command.args(["cat-file", "-e", &format!("{commit}^{{commit}}")]);
-        match run(command, QUICK, None).await? {
-            Ok(ran) if ran.succeeded == Succeeded::Yes => {
-                self.saw(name, commit);
-                Ok(true)
-            }
-            Ok(_) => Ok(false),
-            Err(OutOfTime) => Err(too_long()),
+        let mirror = self.known(name)?;
+        let is_there = self.shared.git.has(&mirror.path, &format!("{commit}^{{commit}}")).await?;
+        if is_there {
+            self.saw(name, commit);
         }
+        Ok(is_there)
     }
-}
-
-fn too_long() -> MirrorError {
-    MirrorError::Git { doing: "look a commit up", reason: "it took too long".to_owned() }
 }
 
 /// No option, no search, no reflog, no path.

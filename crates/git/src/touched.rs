@@ -60,13 +60,13 @@ impl Mode {
     }
 
     /// Six octal digits.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub fn read(text: &str) -> Option<Self> {
         let is_octal = text.len() == 6 && text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
         is_octal.then(|| u32::from_str_radix(text, 8).ok())?.map(Self::of)
     }
 
     /// Whether what it names is the content of a file. Old repositories have files that the group may write.
-    pub(crate) const fn is_file(self) -> bool {
+    pub const fn is_file(self) -> bool {
         match self {
             Self::File | Self::Executable => true,
             Self::Symlink | Self::Submodule => false,

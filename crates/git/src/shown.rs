@@ -5,7 +5,7 @@
 use domain::visible::{is_plain, spelt_line, spelt_lines};
 
 /// Whether a character shows something else than it is, or shows nothing.
-pub(crate) fn deceives(c: char) -> bool {
+pub fn deceives(c: char) -> bool {
     !is_plain(c)
 }
 

@@ -21,11 +21,11 @@ pub struct Alone {
 impl Mirrors {
     /// Waits until nobody else fetches into the mirror or tidies it up.
     pub async fn alone(&self, name: &RepositoryName) -> Result<Alone, MirrorError> {
-        let (mirror, _) = self.known(name)?;
-        self.alone_in(name, &mirror).await
+        let mirror = self.known(name)?;
+        self.alone_in(name, &mirror.path).await
     }
 
-    pub(super) async fn alone_in(
+    pub(crate) async fn alone_in(
         &self,
         name: &RepositoryName,
         mirror: &Path,

@@ -6,7 +6,7 @@ use testkit::ssh::Ssh;
 use tokio::sync::mpsc;
 
 use super::{Bench, git_in, name};
-use crate::repositories::{FetchLimits, MirrorError, Mirrors};
+use crate::{FetchLimits, MirrorError, Mirrors, Transport};
 
 #[tokio::test]
 async fn new_commits_come_with_the_next_fetch() {
@@ -160,6 +160,40 @@ async fn futures_of<F: Future>(all: impl Iterator<Item = F>) -> Vec<F::Output> {
     })
     .await;
     done
+}
+
+#[tokio::test]
+async fn a_fetch_waits_for_whoever_writes_into_the_mirror() {
+    let bench = Bench::new();
+    let (mirrors, web) = (bench.mirrors(), name("web"));
+    mirrors.register(&web, &bench.source()).await.unwrap();
+    let alone = mirrors.alone(&web).await.unwrap();
+    // Also one of another server.
+    for mirrors in [mirrors, bench.mirrors()] {
+        let early = tokio::time::timeout(Duration::from_millis(200), mirrors.fetch(&web, None));
+        assert!(early.await.is_err(), "it has to wait");
+    }
+    drop(alone);
+    bench.mirrors().fetch(&web, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn every_kind_of_address_is_reached_by_its_own_way_and_its_secret_is_known() {
+    let bench = Bench::new();
+    let mirrors = bench.mirrors();
+    for (repository, address, transport, directory, secret) in [
+        ("a", "file:///srv/a.git", Transport::File, Some("/srv/a.git"), None),
+        ("b", "https://me:hunter2@forge.example/b", Transport::Https, None, Some("me:hunter2")),
+        ("c", "ssh://git@forge.example/c", Transport::Ssh, None, None),
+        ("d", "http://forge.example/d", Transport::Http, None, None),
+    ] {
+        let repository = name(repository);
+        mirrors.register(&repository, address).await.unwrap();
+        let source = mirrors.known(&repository).unwrap().source;
+        assert_eq!(source.transport(), transport, "{address}");
+        assert_eq!(source.directory(), directory.map(Path::new), "{address}");
+        assert_eq!(source.secret(), secret, "{address}");
+    }
 }
 
 #[tokio::test]

@@ -8,12 +8,15 @@ use tokio::{
     process::{ChildStdin, ChildStdout},
 };
 
-use super::{Allowance, Git, GitError, Running};
-use crate::inspection::ObjectName;
+use crate::{
+    program::Git,
+    run::{Allowance, GitError, Running},
+    touched::ObjectName,
+};
 
 /// `git cat-file --batch`.
 #[derive(Debug)]
-pub(crate) struct Blobs {
+pub struct Blobs {
     _running: Running,
     ask: ChildStdin,
     answer: BufReader<ChildStdout>,
@@ -25,7 +28,7 @@ pub(crate) struct Blobs {
 const LONGEST_HEADING: u64 = 256;
 
 impl Git {
-    pub(crate) fn blobs(&self, repository: &Path, allowance: Allowance) -> Result<Blobs, GitError> {
+    pub fn blobs(&self, repository: &Path, allowance: Allowance) -> Result<Blobs, GitError> {
         let mut command = self.on(repository);
         command.args(["cat-file", "--batch-command", "--buffer"]);
         let mut running = Running::start(command, allowance)?;
@@ -39,21 +42,17 @@ impl Git {
 
 impl Blobs {
     /// How large a content is, without reading it.
-    pub(crate) async fn size(&mut self, object: &ObjectName) -> Result<u64, GitError> {
+    pub async fn size(&mut self, object: &ObjectName) -> Result<u64, GitError> {
         in_time(self.time, self.size_of(object)).await
     }
 
     /// A content, which must not be larger than `limit`.
-    pub(crate) async fn read(
-        &mut self,
-        object: &ObjectName,
-        limit: u64,
-    ) -> Result<Vec<u8>, GitError> {
+    pub async fn read(&mut self, object: &ObjectName, limit: u64) -> Result<Vec<u8>, GitError> {
         in_time(self.time, self.content_of(object, limit)).await
     }
 
     /// The content of a file in a commit, which must not be larger than `limit`; nothing when there is no such commit or file.
-    pub(crate) async fn file(
+    pub async fn file(
         &mut self,
         commit: &CommitId,
         path: &str,
@@ -86,6 +85,10 @@ impl Blobs {
         path: &str,
         limit: u64,
     ) -> Result<Option<Vec<u8>>, GitError> {
+        // A second line would be a second question.
+        if path.contains('\n') {
+            return Err(GitError::Strange { doing: "read a file" });
+        }
         let spec = format!("{commit}:{path}");
         self.ask(&format!("info {spec}\nflush\n")).await?;
         let line = self.line().await?;

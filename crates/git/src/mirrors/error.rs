@@ -4,10 +4,12 @@ use std::{io, time::Duration};
 
 use domain::code::RepositoryName;
 
+use crate::{run::GitError, source::SourceError};
+
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
-    #[error("`{url}` cannot be a repository's address: {reason}")]
-    Address { url: String, reason: &'static str },
+    #[error(transparent)]
+    Address(#[from] SourceError),
     #[error("the repository `{repository}` is not registered")]
     Unknown { repository: RepositoryName },
     #[error(
@@ -21,9 +23,8 @@ pub enum MirrorError {
     Slow { repository: RepositoryName, limit: Duration },
     #[error("`{repository}` is larger than {} MiB, the most that a mirror may have", limit_bytes >> 20)]
     Large { repository: RepositoryName, limit_bytes: u64 },
-    /// In the words of git.
-    #[error("git could not {doing}: {reason}")]
-    Git { doing: &'static str, reason: String },
+    #[error(transparent)]
+    Git(#[from] GitError),
     #[error("the mirrors cannot be read or written")]
     Disk(#[from] io::Error),
 }
