@@ -27,9 +27,11 @@ pub fn of(value: &str) -> Vec<Zeroizing<Vec<u8>>> {
             all.add(line.as_bytes());
         }
     }
+    // The end of the last line is nobody's secret, and what stands around the value goes on after it.
+    let shown = value.trim_end_matches(['\r', '\n']).as_bytes();
     for digits in [SMALL, CAPITAL] {
         all.each(raw, |byte, out| out.extend(hexadecimal(byte, digits)));
-        all.each(raw, |byte, out| match byte {
+        all.each(shown, |byte, out| match byte {
             b'-' | b'.' | b'_' | b'~' => out.push(byte),
             plain if plain.is_ascii_alphanumeric() => out.push(plain),
             other => {
@@ -38,7 +40,7 @@ pub fn of(value: &str) -> Vec<Zeroizing<Vec<u8>>> {
             }
         });
     }
-    all.each(raw, json);
+    all.each(shown, json);
     // A form in a body: a space is a plus there.
     all.add(Zeroizing::new(value.replace(' ', "+")).as_bytes());
     // The two ways to put a quote into what a shell reads between quotes.
