@@ -28,6 +28,7 @@ mod makefile;
 mod names;
 mod package_json;
 mod python;
+mod python_files;
 mod recipes;
 mod shell;
 mod tables;

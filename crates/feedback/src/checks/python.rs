@@ -7,26 +7,10 @@ use super::{
     candidate::{Candidate, Source},
     check::{Confidence, Directory, Kind},
     classify::Ecosystem,
+    python_files::FILES,
     tables::Tables,
     tree::Survey,
 };
-
-/// What says that something is written in Python, and how it is checked.
-pub(super) const FILES: &[&str] = &[
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
-    "tox.ini",
-    "noxfile.py",
-    "pytest.ini",
-    "conftest.py",
-    "mypy.ini",
-    "ruff.toml",
-    ".ruff.toml",
-    ".flake8",
-    "Pipfile",
-    "requirements.txt",
-];
 
 pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
     let directories = survey.directories(FILES);
