@@ -35,8 +35,6 @@ enum Wanted {
     Engine(PathBuf),
     /// Be the host that another run of this program asks.
     Upstream(PathBuf),
-    /// Be the gateway between the two.
-    Gateway,
     /// Be the server that has scripted tasks done for another run of this program.
     Crowded(journey::door::Plan),
     /// A test runner wants to know the tests: there are none.
@@ -81,10 +79,6 @@ fn main() -> anyhow::Result<ExitCode> {
             runtime.shutdown_background();
             served.map(|()| ExitCode::SUCCESS)
         }
-        Wanted::Gateway => {
-            egress::gateway::serve()?;
-            Ok(ExitCode::SUCCESS)
-        }
         Wanted::Crowded(plan) => {
             let said = runtime()?.block_on(journey::door::serve(plan))?;
             Report::default().say(said)?;
@@ -119,7 +113,6 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
             "--disk" => effort.disk = arguments.next().context(USAGE)?.into(),
             name if MEASURES.contains(&name) => only = Some(name.to_owned()),
             sandbox::floor::CHILD => return Ok(Wanted::Floor),
-            egress::gateway::CHILD => return Ok(Wanted::Gateway),
             egress::upstream::CHILD => {
                 return Ok(Wanted::Upstream(arguments.next().context(USAGE)?.into()));
             }

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 
 /// Sees nobody.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoCauses;
+pub(super) struct NoCauses;
 
 impl Causes for NoCauses {
     fn find(&self, _sandbox: SandboxId, _peer: SocketAddr) -> Option<String> {
@@ -25,7 +25,7 @@ impl Causes for NoCauses {
 
 /// Nobody has a secret.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoCredentials;
+pub(super) struct NoCredentials;
 
 impl Credentials for NoCredentials {
     fn placeholders<'a>(

@@ -162,7 +162,7 @@ async fn measure(size: Size, lamp: PathBuf, scratch: &Path) -> anyhow::Result<Me
 async fn weigh(house: &House, after_tasks: usize) -> anyhow::Result<Idle> {
     rest(SETTLING).await;
     let server = house.process();
-    let gateway = memory::below(server, "egress-gateway")?;
+    let gateway = memory::below(server, "lamp-proxy")?;
     Ok(Idle { after_tasks, server: Memory::of(server)?, gateway: Memory::of(gateway)? })
 }
 

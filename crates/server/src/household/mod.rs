@@ -139,7 +139,7 @@ fn crew(
             silence: said.server.defaults.silence.get(),
             output: said.server.defaults.output.bytes(),
         },
-        builtin: sandbox::agent_program(),
+        builtin: programs::agent(),
     });
     crew.context("cannot keep what agents do")
 }
@@ -194,25 +194,5 @@ impl Hands for Household {
 
     fn ids(&self) -> &SystemIds {
         &SystemIds
-    }
-}
-
-/// Until `order` is a rule of `provision` too.
-#[cfg(test)]
-mod agents {
-    pub(super) mod tests {
-        use provision::server_files::Said;
-
-        /// What the files of a server say: `lamp.yaml`, and more beside it.
-        pub(crate) fn said(server: &str, files: &[(&str, &str)]) -> Said {
-            let directory = tempfile::tempdir().unwrap();
-            let at = |name: &str| directory.path().join(name);
-            fs_err::create_dir(at("agents")).unwrap();
-            fs_err::write(at("lamp.yaml"), format!("version: 1\n{server}")).unwrap();
-            for (name, text) in files {
-                fs_err::write(at(name), text).unwrap();
-            }
-            Said::read(&at("lamp.yaml")).unwrap()
-        }
     }
 }
