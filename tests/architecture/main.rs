@@ -9,6 +9,7 @@
 //!  links      every relative markdown link   against  the files and headings it points at
 //!  functions  which of them are tests, and how they end
 //!  left_out   what tests/unsupported.txt excuses on CI, and the script that reads it
+//!  one_way    things of which there is one: a second would drift
 //!  tidy       every file that git would commit: small rules that a reviewer should not have to remember
 //! ```
 //!
@@ -22,6 +23,7 @@ mod left_out;
 mod links;
 mod modules;
 mod problems;
+mod one_way;
 mod promises;
 mod rooms;
 mod supply;

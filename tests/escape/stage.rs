@@ -1,14 +1,12 @@
 //! Where the attempts are made: a provider of its own, sandboxes in it, and short ways to use them.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     process::Command,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use contracts::{
@@ -21,6 +19,7 @@ use contracts::{
 };
 use domain::{agent::Tier, id::SandboxId};
 use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
+use testkit::shell;
 use tokio::sync::mpsc;
 
 /// Enough for the suite, and little enough for any machine.
@@ -252,17 +251,7 @@ impl Stage {
 }
 
 pub(crate) fn command(user: User, argv: &[&str]) -> Exec {
-    Exec {
-        argv: argv.iter().map(|&word| word.to_owned()).collect(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/".to_owned(),
-        user,
-        terminal: None,
-        limit: Duration::from_mins(1),
-        output_limit: 1 << 20,
-    }
+    Exec { user, ..shell::command(argv, "/") }
 }
 
 fn settings(at: &Path, pool: PoolSettings, toolchains: &[PathBuf]) -> Settings {

@@ -4,11 +4,11 @@
 
 mod world;
 
-use std::{collections::BTreeMap, path::Path, process::Command, time::Duration};
+use std::{path::Path, process::Command, time::Duration};
 
 use contracts::sandbox::{
-    Base, BuildNews, Checkout, CommandName, Compute, Ended, Exec, Hooks, Image, Output, Owner,
-    Recipe, SandboxError, Sandboxes as _, Spec, Streams, Use, User, WorkspaceAccess,
+    Base, BuildNews, Checkout, Compute, Ended, Hooks, Image, Owner, Recipe, SandboxError,
+    Sandboxes as _, Spec, Use, WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
@@ -16,6 +16,7 @@ use domain::{
     id::SandboxId,
 };
 use sandbox::Provider;
+use testkit::shell;
 use tokio::sync::mpsc;
 use unsupported::unsupported;
 use world::World;
@@ -61,31 +62,10 @@ fn spec(provider: &Provider, id: u128, image: &str, sources: Vec<Checkout>) -> S
 }
 
 async fn run(provider: &Provider, id: u128, script: &str) -> (Ended, String) {
-    let command = Exec {
-        argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/".to_owned(),
-        user: User::Agent,
-        terminal: None,
-        limit: Duration::from_mins(1),
-        output_limit: 1 << 20,
-    };
-    let (_, input) = mpsc::channel(1);
-    let (output, mut lines) = mpsc::channel(16);
-    let name = CommandName::new(script);
-    let reading = async {
-        let mut said = Vec::new();
-        while let Some(Output::Out(bytes) | Output::Error(bytes)) = lines.recv().await {
-            said.extend(bytes);
-        }
-        String::from_utf8(said).unwrap()
-    };
     let id = SandboxId::from_u128(id);
-    let running = provider.exec(id, &name, &command, Streams { input, output });
-    let (finished, said) = tokio::join!(running, reading);
-    (finished.unwrap().ending, said)
+    let (finished, said) =
+        shell::run(provider, id, script, &shell::script(script, "/")).await.unwrap();
+    (finished.ending, said)
 }
 
 fn git(at: &Path, words: &str) -> String {

@@ -7,8 +7,7 @@ mod world;
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use contracts::sandbox::{
-    CommandName, Compute, Exec, Hooks, Input, Output, Owner, SandboxError, Sandboxes as _, Spec,
-    State, Streams, Use, User, WorkspaceAccess,
+    Compute, Hooks, Owner, SandboxError, Sandboxes as _, Spec, State, Use, WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
@@ -17,7 +16,7 @@ use domain::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 use sandbox::{Provider, Runtime, Settings, Walls};
-use tokio::sync::mpsc;
+use testkit::shell;
 use unsupported::supported;
 
 use world::World;
@@ -120,31 +119,8 @@ impl Case {
 }
 
 async fn run(provider: &Provider, name: &str, script: &str) -> Result<String, SandboxError> {
-    let (sender, input) = mpsc::channel::<Input>(1);
-    let (output, mut said) = mpsc::channel(16);
-    drop(sender);
-    let exec = Exec {
-        argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/".to_owned(),
-        user: User::Agent,
-        terminal: None,
-        limit: Duration::from_secs(30),
-        output_limit: 1 << 20,
-    };
-    let name = CommandName::new(name);
-    let hearing = async {
-        let mut all = Vec::new();
-        while let Some(Output::Out(bytes) | Output::Error(bytes)) = said.recv().await {
-            all.extend(bytes);
-        }
-        String::from_utf8(all).unwrap()
-    };
-    let (ended, said) =
-        tokio::join!(provider.exec(ID, &name, &exec, Streams { input, output }), hearing);
-    ended.map(|_finished| said)
+    let ran = shell::run(provider, ID, name, &shell::script(script, "/")).await;
+    ran.map(|(_finished, said)| said)
 }
 
 /// The processes of the only sandbox of a world, with when they started: all in the control group of its name.

@@ -6,52 +6,21 @@
 
 mod world;
 
-use std::{
-    collections::BTreeMap,
-    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
-    time::Duration,
-};
+use std::time::Duration;
 
 use contracts::sandbox::{
-    CommandName, Compute, Ended, Exec, Finished, Hooks, Input, Output, Owner, SandboxError,
-    Sandboxes as _, Spec, Streams, Use, User, WorkspaceAccess,
+    Compute, Ended, Finished, Hooks, Owner, SandboxError, Sandboxes as _, Spec, Use,
+    WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
     id::{SandboxId, TaskId},
     task::Purpose,
 };
-use tokio::sync::mpsc;
+use testkit::{nobody, shell};
 use unsupported::supported;
 
 use world::World;
-
-const NOBODY: u32 = 65_534;
-
-/// Whether it has just been shown by somebody else.
-fn shown_as_nobody(test: &str) -> bool {
-    if !rustix::process::geteuid().is_root() {
-        return false;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let program = directory.path().join("ordinary");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    for path in [directory.path(), &program] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let output = std::process::Command::new(&program)
-        .args([test, "--exact", "--nocapture"])
-        .current_dir("/")
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    let complained = String::from_utf8_lossy(&output.stderr);
-    println!("{told}");
-    assert!(output.status.success() && told.contains("1 passed"), "{told}\n{complained}");
-    true
-}
 
 /// Fails, with the reason, where this host lets us limit after all, or gives us no sandbox.
 async fn world() -> Result<World, String> {
@@ -92,31 +61,8 @@ async fn run(
     name: &str,
     script: &str,
 ) -> Result<(Finished, String), SandboxError> {
-    let (sender, input) = mpsc::channel::<Input>(1);
-    let (output, mut said) = mpsc::channel::<Output>(16);
-    drop(sender);
-    let exec = Exec {
-        argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/workspace".to_owned(),
-        user: User::Agent,
-        terminal: None,
-        limit: Duration::from_mins(1),
-        output_limit: 1 << 20,
-    };
-    let name = CommandName::new(name);
-    let listening = async {
-        let mut all = Vec::new();
-        while let Some(Output::Out(bytes) | Output::Error(bytes)) = said.recv().await {
-            all.extend(bytes);
-        }
-        String::from_utf8_lossy(&all).into_owned()
-    };
-    let streams = Streams { input, output };
-    let (finished, said) = tokio::join!(world.provider.exec(id, &name, &exec, streams), listening);
-    finished.map(|finished| (finished, said))
+    let script = shell::script(script, "/workspace");
+    shell::run(&world.provider, id, name, &script).await
 }
 
 const SMALL: Compute = Compute {
@@ -129,7 +75,7 @@ const SMALL: Compute = Compute {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_are_limited_without_control_groups() {
-    if !shown_as_nobody("processes_are_limited_without_control_groups") {
+    if !nobody::has_shown("processes_are_limited_without_control_groups").unwrap() {
         processes_are_limited(supported!(world().await)).await;
     }
 }
@@ -148,7 +94,7 @@ async fn processes_are_limited(world: World) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_is_limited_without_control_groups() {
-    if !shown_as_nobody("memory_is_limited_without_control_groups") {
+    if !nobody::has_shown("memory_is_limited_without_control_groups").unwrap() {
         memory_is_limited(supported!(world().await)).await;
     }
 }
@@ -176,7 +122,7 @@ async fn memory_is_limited(world: World) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_hidden_in_a_closed_directory_counts_against_the_disk() {
-    if !shown_as_nobody("what_is_hidden_in_a_closed_directory_counts_against_the_disk") {
+    if !nobody::has_shown("what_is_hidden_in_a_closed_directory_counts_against_the_disk").unwrap() {
         what_is_hidden_counts(supported!(world().await)).await;
     }
 }

@@ -18,6 +18,7 @@ mod exec;
 mod files;
 mod image;
 mod life;
+mod never_asked;
 mod place;
 mod spec;
 

@@ -229,6 +229,7 @@ impl FileLedger {
         std::iter::once(path.to_owned()).chain(aside).collect()
     }
 
+    #[expect(clippy::disallowed_methods, reason = "whole files are put aside")]
     fn put_aside(&self) -> io::Result<Lines> {
         for number in (1..self.rotation.kept).rev() {
             match std::fs::rename(aside(&self.path, number), aside(&self.path, number + 1)) {

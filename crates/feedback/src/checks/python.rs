@@ -11,7 +11,8 @@ use super::{
     tree::Survey,
 };
 
-const FILES: &[&str] = &[
+/// What says that something is written in Python, and how it is checked.
+pub(super) const FILES: &[&str] = &[
     "pyproject.toml",
     "setup.cfg",
     "setup.py",

@@ -104,9 +104,11 @@ async fn a_remote_that_is_away_is_busy_and_one_that_forbids_says_no() {
     let head = commit(&stage, &forge, 1).await;
     stage.git("remote.git", &["config", "receive.denyNonFastForwards", "true"]);
     let remote = stage.path("remote.git");
+    #[expect(clippy::disallowed_methods, reason = "a repository")]
     fs::rename(&remote, stage.path("away")).unwrap();
     let error = forge.deliver(key(2), &delivery(&head)).await.unwrap_err();
     assert!(matches!(error, ForgeError::Busy { .. }), "{error}");
+    #[expect(clippy::disallowed_methods, reason = "a repository")]
     fs::rename(stage.path("away"), &remote).unwrap();
 
     // A server over HTTP that does not take pushes.

@@ -13,7 +13,6 @@ use wire::task::shown;
 use super::{
     event, found, money,
     next::{Around, Checks, next},
-    plan,
     spent::spent,
     time,
 };
@@ -92,7 +91,7 @@ pub(crate) fn detail(told: Told<'_>, name: &dyn Fn(PersonId) -> shown::Person) -
         commit,
         pull_request: task.pull_request.map(|number| number.0),
         sandbox: task.workspace.as_ref().map(|it| it.sandbox.to_string()),
-        plan_waiting: plan::waiting(stage),
+        plan_waiting: stage.waiting_plan().map(|plan| plan.to_string()),
         plan_approved: stage.mandate().map(|it| it.approval().plan.to_string()),
         question: question(history, stage),
         failure: failure(stage),

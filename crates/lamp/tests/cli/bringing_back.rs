@@ -65,6 +65,7 @@ fn a_server_that_is_brought_back_elsewhere_proves_explains_and_goes_on() {
     stage.fine(&["backup", copy.to_str().unwrap()]);
     let world = stage.server.stop();
     let keys = fs_err::read(world.path().join("data/keys/signing.key")).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a whole data directory")]
     fs_err::rename(world.path().join("data"), world.path().join("lost")).unwrap();
     let stage = elsewhere(world.path(), &copy);
 
