@@ -6,15 +6,15 @@
 
 readonly passed_place=$LAMPLIGHTER_CACHE/passed
 
-# The rooms that a suite begins with, one on a line.
+# The rooms that a suite begins with, one on a line. Rooms whose programs are embedded are no dependencies that a manifest names.
 suite_rooms() {
     case $1 in
-    agents) printf '%s\n' lamp apprentice testkit ;;
-    api) printf '%s\n' lamp apprentice ;;
+    agents) printf '%s\n' lamp testkit guest launcher apprentice proxy ;;
+    api) printf '%s\n' lamp guest launcher apprentice proxy ;;
     chaos) printf '%s\n' engine store testkit ;;
     # A target names in its source what it reads with.
     fuzz-*) grep -rhoE '\b[a-z_]+::' "$root/fuzz/fuzz_targets/${1#fuzz-}.rs" "$root/fuzz/fuzz_targets/feedback" | tr -d : | sort -u ;;
-    kernel) printf '%s\n' sandbox apprentice ;;
+    kernel) printf '%s\n' sandbox guest launcher apprentice proxy ;;
     *) fail "there is no suite $1" ;;
     esac
 }
