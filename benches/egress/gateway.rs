@@ -25,8 +25,7 @@ use domain::{
 use egress::{
     broker::{
         self, Broker, Gateways, ServeError,
-        cause::NoCauses,
-        credentials::{NoCredentials, Seal},
+        credentials::Seal,
         ledger::{FileLedger, Rotation},
         standing::{SpendingLimits, Standing},
         traffic::Allowances,
@@ -45,6 +44,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     clients::{Route, Way},
+    nobody::{NoCauses, NoCredentials},
     race::Lane,
     upstream::{BLIND, SEEN, Upstream},
     watch::Watched,

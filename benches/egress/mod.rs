@@ -21,6 +21,7 @@
 
 pub mod clients;
 pub mod gateway;
+mod nobody;
 pub mod policy;
 pub mod race;
 pub mod rivals;

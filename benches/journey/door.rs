@@ -6,21 +6,10 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, ensure};
-use contracts::{
-    clock::{Clock as _, SystemClock},
-    forge::Diff,
-};
-use domain::{
-    id::TaskId,
-    limits::Limits,
-    people::Person,
-    queue::Places,
-    request::{ChannelKind, Request, Trigger, Triggerer},
-    task::{Ask, Task},
-};
-use engine::{Engine, Settings, SubmitError};
-use futures::future::BoxFuture;
-use gateway::{Closing, NoTasks, Patience, TaskChange, TaskDesk, TaskDoor};
+use contracts::clock::{Clock as _, SystemClock};
+use domain::{id::TaskId, queue::Places};
+use engine::{Engine, Settings};
+use gateway::{Closing, Patience, TaskDoor};
 use store::{Filter, Page, Place, Store};
 use testkit::{
     bob,
@@ -29,15 +18,10 @@ use testkit::{
     inspect::{Verdict, inspect},
     ledger::Ledger,
     people,
-    world::{ScriptedPulls, World},
+    world::World,
 };
 use tokio::{io::AsyncReadExt as _, net::UnixListener, net::unix::pipe::Receiver};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use wire::{
-    error::{Code, Problem},
-    task::{new::NewTask, shown::KnownRepository},
-    why::{Why, WhyQuery},
-};
 
 use crate::{report::Report, sandbox::ground::rest};
 
@@ -101,8 +85,7 @@ pub async fn serve(plan: Plan) -> anyhow::Result<Verdict> {
     let engine = Engine::new(Arc::clone(&store), world, settings);
     let (stop, callers) = (CancellationToken::new(), TaskTracker::new());
     let door = TaskDoor {
-        tasks: Arc::new(Scripted { engine: engine.clone(), places: plan.places() }),
-        pulls: Arc::new(ScriptedPulls::new(ledger.clone())),
+        front: Arc::new(engine.clone()),
         ids: Arc::new(SystemIds),
         person: bob(),
         owner: "bob".to_owned(),
@@ -156,66 +139,5 @@ async fn all(store: &Store) -> anyhow::Result<Vec<TaskId>> {
             return Ok(all);
         }
         all.extend(more.iter().map(|view| view.task));
-    }
-}
-
-/// Has scripted tasks done.
-struct Scripted {
-    engine: Engine<World>,
-    places: Places,
-}
-
-impl TaskDesk for Scripted {
-    fn store(&self) -> Option<&Arc<Store>> {
-        Some(self.engine.store())
-    }
-
-    fn places(&self) -> Places {
-        self.places
-    }
-
-    fn order<'a>(
-        &'a self,
-        by: &'a Person,
-        _door: ChannelKind,
-        wish: &'a NewTask,
-    ) -> BoxFuture<'a, Result<(Trigger, Limits), Problem>> {
-        Box::pin(async move {
-            let repository = wish.repositories.first().map_or("", |it| it.name.as_str());
-            let trigger = testkit::trigger(repository, &wish.text)
-                .map_err(|error| Problem::new(Code::BadRequest, error.to_string()))?;
-            Ok((Trigger { by: Triggerer::Person(by.clone()), ..trigger }, Limits::default()))
-        })
-    }
-
-    fn submit_as(
-        &self,
-        task: TaskId,
-        trigger: Trigger,
-        limits: Limits,
-    ) -> BoxFuture<'_, Result<(), SubmitError>> {
-        Box::pin(self.engine.submit_as(task, trigger, limits))
-    }
-
-    fn ask(&self, task: TaskId, by: Person, ask: Ask) -> BoxFuture<'_, Result<Task, SubmitError>> {
-        Box::pin(self.engine.ask(task, by, ask))
-    }
-
-    // Nobody asks the rest of a crowd.
-
-    fn branch(&self, task: TaskId, request: &Request) -> Option<String> {
-        NoTasks.branch(task, request)
-    }
-
-    fn diff<'a>(&'a self, change: &'a TaskChange) -> BoxFuture<'a, Result<Diff, Problem>> {
-        NoTasks.diff(change)
-    }
-
-    fn why<'a>(&'a self, query: &'a WhyQuery) -> BoxFuture<'a, Result<Why, Problem>> {
-        NoTasks.why(query)
-    }
-
-    fn repositories(&self) -> BoxFuture<'_, Result<Vec<KnownRepository>, Problem>> {
-        NoTasks.repositories()
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!  rooms      the table in ARCHITECTURE.md   against  cargo metadata
+//!  problems   who makes the API's refusals
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
+//!  cycles     the modules of every room: none needs one that needs it
 //!  links      every relative markdown link   against  the files and headings it points at
 //!  one_way    things of which there is one: a second would drift
 //!  tidy       every file that git would commit: small rules that a reviewer should not have to remember
@@ -13,8 +15,11 @@
 //! than one test run.
 #![cfg(test)]
 
+mod cycles;
 mod links;
+mod modules;
 mod one_way;
+mod problems;
 mod promises;
 mod rooms;
 mod supply;

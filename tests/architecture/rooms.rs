@@ -17,6 +17,8 @@ const HEADING: &[&str] = &["room", "its one sentence", "may use", "state"];
 const RESERVED: &[(&str, &[&str])] = &[
     // Only `store` knows SQL.
     ("sqlx", &["store"]),
+    // Only the door and the client half know our JSON.
+    ("wire", &["gateway", "lamp", "demo", "terminal", "testkit"]),
     // What a person starts reports with `anyhow`; other rooms have typed errors. `testkit` is no shipped code.
     ("anyhow", &["lamp", "server", "doctor", "demo", "terminal", "testkit"]),
 ];
@@ -36,6 +38,14 @@ const NOT_IN_DOMAIN: &[&str] = &[
     "tokio",
     "tokio-util",
     "tracing",
+];
+
+/// The rooms of whoever types something, and what they reach only through the API of a server. `lamp` starts one with `server`, which
+/// alone joins these.
+const TYPED: &[&str] = &["lamp", "demo", "doctor", "terminal"];
+const BEHIND_THE_API: &[&str] = &[
+    "agents", "engine", "forges", "gateway", "git", "guest", "images", "launcher", "sandbox",
+    "secrets",
 ];
 
 /// One row of the table.
@@ -133,6 +143,18 @@ fn crates_that_stand_for_an_invariant_stay_in_their_room() {
         }
     }
     assert_none("an invariant in ARCHITECTURE.md keeps this crate out", &wrong);
+}
+
+#[test]
+fn a_command_reaches_engine_sandboxes_and_secrets_only_through_the_api() {
+    let packages = packages();
+    let typed = packages.iter().filter(|package| TYPED.contains(&package.name.as_str()));
+    let wrong: Vec<String> = typed
+        .flat_map(|package| package.uses.iter().map(move |used| (package, used)))
+        .filter(|(_, used)| BEHIND_THE_API.contains(&used.as_str()))
+        .map(|(package, used)| format!("`{}` depends on `{used}`", package.name))
+        .collect();
+    assert_none("ask a server for it, by `wire`", &wrong);
 }
 
 /// The table, by room. `all` stands for every other room that is shipped.

@@ -2,31 +2,11 @@
 
 use std::time::Duration;
 
+pub use contracts::agent::Presence;
 use contracts::sandbox::{CommandName, Ended, Exec, HOME, SandboxError, Sandboxes, User};
 use domain::id::SandboxId;
 
 use crate::{inside, program::Program};
-
-/// Whether a program is there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Presence {
-    /// At the version that we know.
-    Here {
-        version: String,
-    },
-    /// At another one, which may speak otherwise.
-    Other {
-        version: String,
-        wanted: String,
-    },
-    Missing,
-    /// It is there and does not start.
-    Broken {
-        reason: String,
-    },
-    /// It is brought along, or its owner says what is started.
-    NotAsked,
-}
 
 /// Starting one that has to unpack itself first takes a while.
 const PATIENCE: Duration = Duration::from_mins(1);

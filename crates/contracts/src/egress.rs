@@ -12,6 +12,9 @@
 //!
 //! **Invariant:** a sandbox that never joined, or has left, reaches nothing.
 
+mod asked;
+mod told;
+
 use std::{collections::BTreeMap, net::IpAddr, os::fd::OwnedFd};
 
 use domain::{
@@ -23,7 +26,13 @@ use domain::{
 };
 use futures::future::BoxFuture;
 
-use crate::{sandbox::Owner, secret::SecretName};
+pub use asked::{NetworkError, NetworkWish};
+pub use told::{
+    Denial, Exchange, Explanation, Handling, LayerSays, Learned, LearnedRule, ListName, LogWish,
+    Need, Reloaded, RuleChange, Says, Turn, Verdict,
+};
+
+use crate::{owner::Owner, secret::SecretName};
 
 /// Opens and closes the way out.
 pub trait Road: Send + Sync + 'static {

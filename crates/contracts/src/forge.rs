@@ -18,7 +18,9 @@ pub use pulls::{
     Author, Check, CheckState, Comment, Conflict, Diff, Known, Merge, Opinion, Outcome, Pull,
     PullError, PullRequests, PullState, Revert, Review,
 };
-pub use reading::{Comparison, FileChange, FileVersion, Files, LARGEST_FILE, LARGEST_READING};
+pub use reading::{
+    Blamed, Comparison, FileChange, FileVersion, Files, LARGEST_FILE, LARGEST_READING,
+};
 pub use taking::{Change, Flag, FlagKind, Taking, Workflows};
 pub use workflows::workflow;
 
@@ -65,6 +67,22 @@ pub trait Forges: Send + Sync + 'static {
         base: &CommitId,
         head: &CommitId,
     ) -> impl Future<Output = Result<Comparison, ForgeError>> + Send;
+
+    /// The commit that a line of the default branch is from. Lines are counted from 1; a line or a path that is not there is
+    /// [`ForgeError::Refused`].
+    fn blame(
+        &self,
+        repository: &RepositoryName,
+        path: &str,
+        line: u32,
+    ) -> impl Future<Output = Result<Blamed, ForgeError>> + Send;
+
+    /// The note on a commit, if there is one. Anybody who may push can have written it.
+    fn note_on(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, ForgeError>> + Send;
 
     /// Puts a note on a commit, which travels with the repository and changes no commit. One that is there is replaced.
     fn note(

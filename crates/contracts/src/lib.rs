@@ -7,6 +7,7 @@
 //! | [`forge`] | plain git, GitHub | [`promises::forge`] |
 //! | [`channel`] | Slack, Linear, GitHub comments, webhooks | [`promises::channel`] |
 //! | [`outfit`] | the server's files: agents, images, networks, checks | its own tests, in `server` |
+//! | [`order`] | the server's files and repositories: what a task is given to go by | its own tests, in `server` |
 //! | [`secret`] | the sealed store, a file, a vault | [`promises::secret`] |
 //! | [`egress`] | the gateway that carries what leaves a sandbox | its own tests, in `egress` |
 //! | [`clock`], [`ids`] | the system, or a test's hand | [`promises::clock`], [`promises::ids`] |
@@ -22,7 +23,9 @@ pub mod compiled;
 pub mod egress;
 pub mod forge;
 pub mod ids;
+pub mod order;
 pub mod outfit;
+mod owner;
 pub mod promises;
 pub mod sandbox;
 pub mod secret;

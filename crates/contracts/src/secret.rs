@@ -1,11 +1,14 @@
 //! Secrets by name. A value leaves its source for one use, and never enters a sandbox.
 
 pub mod binding;
+mod kept;
 
 use std::{fmt, future::Future};
 
 use domain::id::{SandboxId, TaskId};
 use zeroize::Zeroize as _;
+
+pub use kept::{Broken, Description, Entry, ExposeError, OldKey, Turned};
 
 use crate::Key;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use domain::digest::Digest;
 use files::Durability;
 
-use crate::steps::Captured;
+use crate::captured::Captured;
 
 /// Files that are kept.
 const MOST: usize = 400;

@@ -20,7 +20,7 @@ pub fn delivered_branch(history: &History, blobs: &Blobs) -> Option<BranchName> 
 }
 
 /// The branch that the task's pull request goes into, as its newest receipt tells it. None before there is one, and for those from before that was kept.
-pub fn delivered_base(history: &History, blobs: &Blobs) -> Option<String> {
+pub(crate) fn delivered_base(history: &History, blobs: &Blobs) -> Option<String> {
     newest_receipt(history, blobs)?.receipt.into
 }
 
@@ -48,8 +48,13 @@ pub struct TaskChange<'h> {
     pub record: Digest,
 }
 
+/// The newest change, delivered or not.
+pub fn newest_change(history: &History) -> Option<TaskChange<'_>> {
+    history.events.iter().rev().find_map(change)
+}
+
 /// The change that is in the pull request.
-pub fn delivered_change(history: &History) -> Option<TaskChange<'_>> {
+pub(crate) fn delivered_change(history: &History) -> Option<TaskChange<'_>> {
     until_delivered(history).find_map(change)
 }
 

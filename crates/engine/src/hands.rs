@@ -6,6 +6,7 @@ use contracts::{
     clock::Clock,
     forge::{Forges, PullRequests},
     ids::IdSource,
+    order::Orders,
     outfit::Outfits,
     sandbox::Sandboxes,
     secret::SecretSource,
@@ -15,6 +16,7 @@ use contracts::{
 pub trait Hands: Send + Sync + 'static {
     type Sandboxes: Sandboxes;
     type Outfits: Outfits;
+    type Orders: Orders;
     type Agents: Agents;
     type Forges: Forges;
     type Pulls: PullRequests;
@@ -25,6 +27,7 @@ pub trait Hands: Send + Sync + 'static {
 
     fn sandboxes(&self) -> &Self::Sandboxes;
     fn outfits(&self) -> &Self::Outfits;
+    fn orders(&self) -> &Self::Orders;
     fn agents(&self) -> &Self::Agents;
     fn forges(&self) -> &Self::Forges;
     fn pulls(&self) -> &Self::Pulls;

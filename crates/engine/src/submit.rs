@@ -1,10 +1,12 @@
 //! Commands from outside: read the task, decide, append; and again if someone was faster.
 
+use contracts::order::Orders as _;
 use domain::{
     id::TaskId,
     limits::Limits,
+    people::Person,
     request::{Request, Trigger, TriggerRefusal, Triggerer},
-    task::{Command, Event, Refusal, Task, decide},
+    task::{Ask, Command, Event, Refusal, Task, decide},
 };
 use store::{Append, AuditEntry, StoreError};
 
@@ -62,6 +64,29 @@ pub(crate) async fn begin<H: Hands>(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// What a person asks for. A budget grows to what the policy lets any task spend, and what works now may spend it at once.
+pub(crate) async fn ask<H: Hands>(
+    engine: &Engine<H>,
+    task: TaskId,
+    by: Person,
+    ask: Ask,
+) -> Result<Task, SubmitError> {
+    let Ask::RaiseBudget { to } = ask else {
+        return command(engine, task, Command::Ask { by, ask }).await;
+    };
+    let orders = engine.hands.orders();
+    let most = orders.largest_budget();
+    if to > most {
+        let refusal = Refusal::BudgetTooLarge { to, most };
+        let (by, why) = (by.id.to_string(), refusal.to_string());
+        remember_refusal(engine, task, by, ask.name(), &why).await?;
+        return Err(refusal.into());
+    }
+    let raised = command(engine, task, Command::Ask { by, ask }).await?;
+    orders.allow(task, raised.budget());
+    Ok(raised)
 }
 
 pub(crate) async fn command<H: Hands>(

@@ -7,14 +7,8 @@ use std::{fmt, ops::Deref};
 
 use domain::visible::is_visible;
 
+pub use crate::limits::{DETAILS_BYTES, LABEL_BYTES, MESSAGE_BYTES};
 use crate::output::plain;
-
-/// Names of tests, suites, rules and tools.
-pub const LABEL_BYTES: usize = 512;
-/// What went wrong, and the two sides of a comparison.
-pub const MESSAGE_BYTES: usize = 4 * 1024;
-/// Everything else that was said about it.
-pub const DETAILS_BYTES: usize = 8 * 1024;
 
 pub type Label = Text<LABEL_BYTES>;
 pub type Message = Text<MESSAGE_BYTES>;

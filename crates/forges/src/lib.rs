@@ -12,5 +12,5 @@ pub use git::shown;
 pub use host::{Custom, GitHost, Identity};
 pub use plain::PlainGit;
 pub use pulls::{LARGEST_NOTE, record};
-pub use reading::{blame::Blamed, listing};
+pub use reading::listing;
 pub use taking::{TakeError, heading};

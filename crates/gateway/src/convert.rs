@@ -1,10 +1,16 @@
 //! Between the shapes of the API and the types of the contract.
 
-use std::time::Duration;
+use std::{error::Error, str::FromStr, time::Duration};
 
-use contracts::sandbox as inner;
-use domain::{agent::Tier, cost::Cost, task::Purpose};
+use contracts::{egress::NetworkWish, sandbox as inner};
+use domain::{agent::Tier, cost::Cost, policy::EgressPhase, task::Purpose};
 use wire::{exec, files, image, sandbox, server};
+
+use crate::{
+    extract::bad,
+    problem::Answer,
+    sockets::{Exposing, Source},
+};
 
 pub(crate) const fn tier(tier: sandbox::Tier) -> Tier {
     match tier {
@@ -171,4 +177,48 @@ pub(crate) fn news(news: inner::BuildNews) -> image::BuildNews {
 pub(crate) fn hooks(hooks: sandbox::Hooks) -> inner::Hooks {
     let sandbox::Hooks { post_clone, post_start, pre_teardown } = hooks;
     inner::Hooks { post_clone, post_start, pre_teardown }
+}
+
+/// The repositories that are wanted inside.
+pub(crate) fn sources(wanted: Vec<sandbox::Repository>) -> Answer<Vec<Source>> {
+    let source = |it: sandbox::Repository| match it.name.parse() {
+        Ok(name) => Ok(Source { name, url: it.url, revision: it.revision }),
+        Err(error) => {
+            let error: domain::code::CodeNameError = error;
+            let (repository, reason) = (it.name, error.to_string());
+            Err(inner::SandboxError::Source { repository, reason }.into())
+        }
+    };
+    wanted.into_iter().map(source).collect()
+}
+
+pub(crate) fn network_wish(wish: sandbox::NetworkWish) -> Answer<NetworkWish> {
+    let sandbox::NetworkWish { allow, secrets, agent, phase } = wish;
+    Ok(NetworkWish {
+        allow,
+        secrets: names(&secrets)?,
+        agent: agent.as_deref().map(parsed).transpose()?,
+        phase: match phase {
+            Some(sandbox::EgressPhase::Setup) => EgressPhase::Setup,
+            Some(sandbox::EgressPhase::Research) => EgressPhase::Research,
+            Some(sandbox::EgressPhase::Implement) | None => EgressPhase::Implement,
+            Some(sandbox::EgressPhase::Review) => EgressPhase::Review,
+        },
+    })
+}
+
+pub(crate) fn exposing(wish: &exec::ExposeSecrets) -> Answer<Exposing> {
+    Ok(Exposing {
+        names: names(&wish.names)?,
+        agent: wish.agent.as_deref().map(parsed).transpose()?,
+        even_untrusted: wish.even_untrusted,
+    })
+}
+
+fn names<T: FromStr<Err: Error>>(names: &[String]) -> Answer<Vec<T>> {
+    names.iter().map(|name| parsed(name)).collect()
+}
+
+fn parsed<T: FromStr<Err: Error>>(text: &str) -> Answer<T> {
+    text.parse().map_err(|error: T::Err| bad(error.to_string()))
 }

@@ -11,14 +11,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::error::{Code, Problem};
 
 use crate::{
-    desk::AgentDesk, networks::NetworkResolver, problem::Answer, sources::SourceResolver,
-    values::Values,
+    problem::Answer,
+    sockets::{AgentDesk, Networks, Sources, Values},
 };
 
 pub struct Door<S> {
     pub sandboxes: Arc<S>,
-    pub sources: Arc<dyn SourceResolver>,
-    pub networks: Arc<dyn NetworkResolver>,
+    pub sources: Arc<dyn Sources>,
+    pub networks: Arc<dyn Networks>,
     pub values: Arc<dyn Values>,
     pub agents: Arc<dyn AgentDesk>,
     pub ids: Arc<dyn IdSource>,

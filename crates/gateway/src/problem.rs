@@ -6,9 +6,14 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use contracts::sandbox::{SandboxError, Transfer};
+use contracts::{
+    sandbox::{SandboxError, Transfer},
+    secret::{ExposeError, SecretError},
+};
 use domain::agent::Tier;
 use wire::error::{Code, MEDIA_TYPE, Problem, Refusal};
+
+use crate::sockets::NotCleaned;
 
 /// What a route answers, or why it does not.
 pub(crate) type Answer<T> = Result<T, Trouble>;
@@ -19,6 +24,41 @@ pub(crate) struct Trouble(pub(crate) Problem);
 impl From<Problem> for Trouble {
     fn from(problem: Problem) -> Self {
         Self(problem)
+    }
+}
+
+impl From<Trouble> for Problem {
+    fn from(trouble: Trouble) -> Self {
+        trouble.0
+    }
+}
+
+impl From<NotCleaned> for Problem {
+    fn from(error: NotCleaned) -> Self {
+        Self::new(Code::Internal, error.to_string())
+    }
+}
+
+impl From<ExposeError> for Trouble {
+    fn from(error: ExposeError) -> Self {
+        let code = match &error {
+            ExposeError::Secret(SecretError::Unknown(_)) => Code::NotFound,
+            ExposeError::Untrusted
+            | ExposeError::Secret(SecretError::Revoked | SecretError::ForAgents(_))
+            | ExposeError::NotExposed(_) => Code::Forbidden,
+            ExposeError::Secret(SecretError::Busy { .. }) | ExposeError::NotWritten { .. } => {
+                Code::Busy
+            }
+        };
+        let problem = Problem::new(code, error.to_string());
+        Self(match error {
+            ExposeError::Untrusted => {
+                problem.with_help("say `--even-untrusted` if what runs there may have it")
+            }
+            ExposeError::Secret(_)
+            | ExposeError::NotExposed(_)
+            | ExposeError::NotWritten { .. } => problem,
+        })
     }
 }
 

@@ -5,9 +5,8 @@
 //! their length after that: half a value would not be found.
 
 use contracts::agent::AgentEvent;
-use wire::error::Problem;
 
-use crate::values::{Cleaned, Values};
+use crate::sockets::{Cleaned, NotCleaned, Values};
 
 /// Who speaks in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +35,7 @@ impl<'a> Spoken<'a> {
     }
 
     /// The same, without values. What was held back comes before it.
-    pub(crate) fn clean(&mut self, event: AgentEvent) -> Result<Vec<AgentEvent>, Problem> {
+    pub(crate) fn clean(&mut self, event: AgentEvent) -> Result<Vec<AgentEvent>, NotCleaned> {
         let (voice, part, text) = match event {
             AgentEvent::Message { number, text } => (Voice::Message(number), 1, text),
             AgentEvent::Thought { number, text } => (Voice::Thought(number), 1, text),
@@ -126,12 +125,15 @@ impl Voice {
 mod tests {
     use std::borrow::Cow;
 
-    use contracts::sandbox::Listed;
+    use contracts::{
+        sandbox::Listed,
+        secret::{ExposeError, SecretName, SecretValue},
+    };
     use domain::transcript;
     use futures::future::BoxFuture;
-    use wire::exec::ExposeSecrets;
 
     use super::*;
+    use crate::sockets::Exposing;
 
     const VALUE: &str = "the-value";
 
@@ -158,7 +160,7 @@ mod tests {
     }
 
     impl Values for OneValue {
-        fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, Problem> {
+        fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, NotCleaned> {
             Ok(Some(Box::new(AtTheEnd(Vec::new()))))
         }
         fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -166,10 +168,10 @@ mod tests {
         }
         fn expose<'a>(
             &'a self,
-            _wish: &'a ExposeSecrets,
+            _wish: &'a Exposing,
             _sandbox: &'a Listed,
             _program: &'a str,
-        ) -> BoxFuture<'a, Result<Vec<(String, String)>, Problem>> {
+        ) -> BoxFuture<'a, Result<Vec<(SecretName, SecretValue)>, ExposeError>> {
             unreachable!()
         }
     }

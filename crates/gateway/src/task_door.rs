@@ -7,6 +7,7 @@ use domain::{
     id::{PersonId, TaskId},
     people::Person,
 };
+use engine::Front;
 use store::{Filter, Page, Store, TaskView};
 use tokio::sync::Semaphore;
 use wire::{
@@ -18,8 +19,6 @@ use crate::{
     door::Closing,
     extract::bad,
     problem::Answer,
-    pull_desk::PullDesk,
-    task_desk::{self, TaskDesk},
     task_ids::{self, Beginning},
 };
 
@@ -27,8 +26,7 @@ use crate::{
 const WATCHERS: usize = 256;
 
 pub struct TaskDoor {
-    pub tasks: Arc<dyn TaskDesk>,
-    pub pulls: Arc<dyn PullDesk>,
+    pub front: Arc<dyn Front>,
     pub ids: Arc<dyn IdSource>,
     /// Whoever comes in: the one owner of this server.
     pub person: Person,
@@ -61,13 +59,18 @@ impl Behind {
         }
     }
 
-    pub(crate) fn store(&self) -> Answer<&Arc<Store>> {
-        self.door.tasks.store().ok_or_else(|| task_desk::none().into())
+    /// What doors ask of the engine.
+    pub(crate) fn front(&self) -> &dyn Front {
+        &*self.door.front
+    }
+
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        self.front().store()
     }
 
     /// The task of this id, or the only one whose id begins so.
     pub(crate) async fn find(&self, called: &str) -> Answer<TaskView> {
-        let store = self.store()?;
+        let store = self.store();
         let help = "`lamp list` shows the tasks that there are";
         let beginning: Beginning =
             called.parse().map_err(|error: task_ids::BeginningError| bad(error.to_string()))?;
@@ -87,7 +90,7 @@ impl Behind {
 
     /// All attempts at the same as `view`, and it among them, in their order.
     pub(crate) async fn attempts(&self, view: &TaskView) -> Answer<Vec<TaskView>> {
-        let store = self.store()?;
+        let store = self.store();
         let base = view.parent.unwrap_or(view.task);
         let mut attempts = Vec::new();
         if !task_ids::is_attempt(base, view.task) {

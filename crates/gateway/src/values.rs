@@ -1,6 +1,6 @@
-//! Values of secrets: taken out of what is passed on, and given to one process where that is wanted.
+//! Values of secrets, taken out of every refusal.
 
-use std::{borrow::Cow, fmt};
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -9,71 +9,9 @@ use axum::{
     http::{Request, Response, header},
     middleware::{self, Next},
 };
-use contracts::sandbox::Listed;
-use futures::future::BoxFuture;
-use std::sync::Arc;
-use wire::{
-    error::{Code, Problem},
-    exec::ExposeSecrets,
-};
+use wire::error::Problem;
 
-/// Keeps values of secrets where they belong.
-pub trait Values: Send + Sync + 'static {
-    /// For the output of one command. `None` when there is no value to take out, so that nothing is done to it.
-    fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, Problem>;
-
-    /// A whole text, without values.
-    fn text<'t>(&self, text: &'t str) -> Cow<'t, str>;
-
-    /// The variables that one process of `sandbox` gets. That it gets them is written down before.
-    fn expose<'a>(
-        &'a self,
-        wish: &'a ExposeSecrets,
-        sandbox: &'a Listed,
-        program: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, String)>, Problem>>;
-}
-
-/// Takes values out of bytes that come in pieces.
-pub trait Cleaned: Send {
-    /// Takes a piece, and gives what is certain.
-    fn feed(&mut self, piece: &[u8]) -> Vec<u8>;
-    /// Whether something is held back that may be the beginning of a value.
-    fn is_holding(&self) -> bool;
-    /// Nothing has come for a while: gives a beginning that is too short to tell anything.
-    fn release(&mut self) -> Vec<u8>;
-    /// The rest.
-    fn finish(&mut self) -> Vec<u8>;
-}
-
-impl fmt::Debug for dyn Cleaned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cleaned").field("is_holding", &self.is_holding()).finish()
-    }
-}
-
-/// For a server without secrets.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoValues;
-
-impl Values for NoValues {
-    fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, Problem> {
-        Ok(None)
-    }
-
-    fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        Cow::Borrowed(text)
-    }
-
-    fn expose<'a>(
-        &'a self,
-        _wish: &'a ExposeSecrets,
-        _sandbox: &'a Listed,
-        _program: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, String)>, Problem>> {
-        Box::pin(async { Err(Problem::new(Code::Unsupported, "this server keeps no secrets")) })
-    }
-}
+use crate::sockets::Values;
 
 /// The same problem, without values.
 pub(crate) fn cleaned(values: &dyn Values, problem: Problem) -> Problem {

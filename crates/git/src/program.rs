@@ -11,7 +11,7 @@ use domain::code::CommitId;
 use tokio::process::Command;
 
 use crate::{
-    remote::RefName,
+    ref_name::RefName,
     run::{GitError, QUICK, Succeeded, run},
     touched::ObjectName,
 };

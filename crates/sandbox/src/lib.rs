@@ -13,7 +13,6 @@
 
 mod answers;
 mod body;
-mod build;
 pub mod control_groups;
 mod link;
 pub mod meter;
@@ -23,6 +22,7 @@ mod programs;
 pub mod provider;
 mod record;
 pub mod repositories;
+mod runtime;
 mod settings;
 mod slots;
 mod spawner;
@@ -31,7 +31,7 @@ mod ties;
 mod turns;
 mod watch;
 
-pub use oci::Runtime;
 pub use programs::agent_program;
 pub use provider::{Provider, StartError};
+pub use runtime::Runtime;
 pub use settings::{PoolSettings, Retention, Settings, Walls};

@@ -2,37 +2,30 @@
 
 use std::{sync::Arc, time::Duration};
 
-use agents::{
-    Endpoint, ModelChoice, Post, Program, Steering,
-    checkup::{self, Presence},
-    program, recipe,
-};
+use agents::{Endpoint, ModelChoice, Post, Program, checkup, program, recipe};
 use contracts::{
     Key,
-    agent::{AgentEvent, Brief, Mode, Outcome, Run, Words},
+    agent::{AgentEvent, Brief, Outcome, Presence, Run, Words},
     ids::{IdSource as _, SystemIds},
     sandbox::{
-        CommandName, Compute, EntryKind, FileAsk, Listed, SandboxError, Sandboxes, Streams,
-        Transfer, User, WORKSPACE, WorkspaceAccess,
+        CommandName, EntryKind, FileAsk, Listed, SandboxError, Sandboxes, Streams, Transfer, User,
+        WORKSPACE,
     },
 };
-use domain::{agent::AgentName, id::TaskId, money::Money, policy::ModelProvider};
+use domain::{
+    agent::{AgentName, AgentNameError},
+    id::TaskId,
+    money::Money,
+    policy::ModelProvider,
+};
 use futures::future::BoxFuture;
-use gateway::{AgentDesk, Unworked};
+use gateway::sockets::{AgentDesk, Layer, Model, Offer, Offered, Package, Start, WorkError};
 use provision::{
     OWNER,
     models::{self, NoModel},
 };
 use sandbox::Provider;
 use tokio::sync::mpsc;
-use wire::{
-    agent::{
-        Agent, AgentInside, AgentLayer, AgentMode, AgentPackage, Agents, AgentsInside, Model,
-        Presence as Told, StartAgent, Steering as Steered,
-    },
-    error::{Code, Problem},
-    sandbox::ComputeWish,
-};
 
 use crate::{household::HouseCrew, reload::Reloader};
 
@@ -58,21 +51,19 @@ impl Desk {
         Self { crew, sandboxes, reloader }
     }
 
-    fn models(&self) -> Vec<(String, ModelProvider)> {
+    fn models(&self) -> Vec<Model> {
         let said = self.reloader.said();
-        said.server.models.iter().map(|it| (it.name.to_string(), it.provider)).collect()
+        let models = said.server.models.iter();
+        models.map(|it| Model { name: it.name.to_string(), provider: it.provider }).collect()
     }
 
-    /// The program that is asked for, with a model that it can speak with.
-    fn post(&self, start: &StartAgent) -> Result<Post, Problem> {
+    /// The program that is asked for, with a model that it can speak with. The door has looked at both; the file may be another by now.
+    fn post(&self, start: &Start) -> Result<Post, WorkError> {
         let Some(program) = Program::named(&start.agent) else {
-            let names: Vec<&str> = program::ALL.iter().map(|it| it.name).collect();
-            let message = format!("there is no agent `{}`", start.agent);
-            let help = format!("those that there are: {}", names.join(", "));
-            return Err(Problem::new(Code::BadRequest, message).with_help(help));
+            return Err(WorkError::Unfit {
+                reason: format!("there is no agent `{}`", start.agent),
+            });
         };
-        let Agents { models, .. } = self.list();
-        agent(program, &self.models()).check(start, &models)?;
         let model = start.model.clone().unwrap_or_default();
         let endpoint = self.endpoint(program, start.provider.as_deref())?;
         Ok(Post { program, model, endpoint, command: start.command.clone() })
@@ -82,19 +73,18 @@ impl Desk {
         &self,
         program: &Program,
         wanted: Option<&str>,
-    ) -> Result<Option<Endpoint>, Problem> {
+    ) -> Result<Option<Endpoint>, WorkError> {
         let said = self.reloader.said();
-        // Whoever starts one has checked it; the file may be another by now.
         let spoken = models::find(&said.server.models, program, wanted);
         let spoken = spoken.map_err(|error| match error {
-            NoModel::Unspoken { .. } => Problem::new(Code::BadRequest, error.to_string()),
-            NoModel::Unknown(reason) => Problem::new(Code::Internal, reason),
+            NoModel::Unspoken { .. } => WorkError::Unfit { reason: error.to_string() },
+            NoModel::Unknown(reason) => WorkError::Broken { reason },
         })?;
         Ok(spoken.map(|spoken| spoken.endpoint))
     }
 
     /// Where repositories are, if nobody says: all that is in the workspace.
-    async fn directories(&self, sandbox: &Listed, start: &StartAgent) -> Vec<String> {
+    async fn directories(&self, sandbox: &Listed, start: &Start) -> Vec<String> {
         if !start.directories.is_empty() {
             return start.directories.clone();
         }
@@ -113,67 +103,47 @@ impl Desk {
 }
 
 impl AgentDesk for Desk {
-    fn list(&self) -> Agents {
+    fn list(&self) -> Offered {
         let models = self.models();
-        let one = |program: &&'static Program| agent(program, &models);
-        let told = |(name, provider): &(String, ModelProvider)| Model {
-            name: name.clone(),
-            provider: provider.as_str().to_owned(),
-            rule: format!("model:{}", provider.as_str()),
-        };
-        Agents {
-            agents: program::ALL.iter().map(one).collect(),
-            models: models.iter().map(told).collect(),
-        }
+        let one = |program: &&'static Program| offer(program, &models);
+        Offered { agents: program::ALL.iter().map(one).collect(), models }
     }
 
-    fn inside<'a>(&'a self, sandbox: &'a Listed) -> BoxFuture<'a, Result<AgentsInside, Problem>> {
+    fn inside<'a>(
+        &'a self,
+        sandbox: &'a Listed,
+    ) -> BoxFuture<'a, Result<Vec<(String, Presence)>, SandboxError>> {
         Box::pin(async move {
             let mut agents = Vec::new();
             for program in program::ALL {
                 let name = CommandName::new(format!("version-{:x}", SystemIds.next()));
                 let presence =
-                    checkup::look(self.sandboxes.as_ref(), sandbox.id, program, &name).await;
-                let presence = presence.map_err(|error: SandboxError| {
-                    Problem::new(Code::Lost, error.to_string())
-                        .with_help("the server's log says more")
-                })?;
-                agents
-                    .push(AgentInside { name: program.name.to_owned(), presence: told(presence) });
+                    checkup::look(self.sandboxes.as_ref(), sandbox.id, program, &name).await?;
+                agents.push((program.name.to_owned(), presence));
             }
-            Ok(AgentsInside { agents })
+            Ok(agents)
         })
     }
 
     fn work<'a>(
         &'a self,
         sandbox: &'a Listed,
-        start: &'a StartAgent,
+        start: &'a Start,
         words: mpsc::Receiver<Words>,
         events: mpsc::Sender<AgentEvent>,
-    ) -> BoxFuture<'a, Result<Outcome, Unworked>> {
+    ) -> BoxFuture<'a, Result<Outcome, WorkError>> {
         Box::pin(async move {
-            let post = self.post(start).map_err(Unworked::Refused)?;
-            if start.mode != AgentMode::Implement && sandbox.workspace != WorkspaceAccess::ReadOnly
-            {
-                // The mount keeps the promise, so it has to be there.
-                let problem = Problem::new(
-                    Code::BadRequest,
-                    "this sandbox can be written to, and only `implement` may write",
-                );
-                let help = "use one that was made with `--read-only`, or leave `--sandbox` out";
-                return Err(Unworked::Refused(problem.with_help(help)));
-            }
+            let post = self.post(start)?;
             let task = TaskId::from_u128(SystemIds.next());
-            let agent: AgentName = post.program.name.parse().map_err(|error| {
-                Unworked::Refused(Problem::new(Code::Internal, format!("{error}")))
-            })?;
+            let agent = post.program.name.parse();
+            let agent: AgentName = agent
+                .map_err(|error: AgentNameError| WorkError::Broken { reason: error.to_string() })?;
             let run = Run {
                 key: Key { task, seq: 0, part: "agent", number: 0 },
                 task,
                 sandbox: sandbox.id,
                 agent,
-                mode: mode(start.mode),
+                mode: start.mode,
                 directories: self.directories(sandbox, start).await,
                 // Nobody says what of the repository is the change.
                 base: None,
@@ -184,74 +154,38 @@ impl AgentDesk for Desk {
                     ..Brief::default()
                 },
                 session: start.session.clone(),
-                limit: start.limit_millis.map_or(USUAL, Duration::from_millis),
+                limit: start.limit.unwrap_or(USUAL),
                 budget: Money::ZERO,
             };
-            self.crew.run_once(&run, &post, words, events).await.map_err(Unworked::Failed)
+            Ok(self.crew.run_once(&run, &post, words, events).await?)
         })
     }
 }
 
-const fn mode(mode: AgentMode) -> Mode {
-    match mode {
-        AgentMode::Research => Mode::Research,
-        AgentMode::Plan => Mode::Plan,
-        AgentMode::Implement => Mode::Implement,
-        AgentMode::Review => Mode::Review,
-    }
-}
-
-fn agent(program: &'static Program, models: &[(String, ModelProvider)]) -> Agent {
-    let package = |it: &program::Package| AgentPackage {
+fn offer(program: &'static Program, models: &[Model]) -> Offer {
+    let package = |it: &program::Package| Package {
         name: it.name.to_owned(),
         version: it.version.to_owned(),
     };
-    let layer = |it: recipe::Layer| AgentLayer {
-        what: it.what,
-        setup: it.setup,
-        compute: compute(recipe::COMPUTE),
-    };
+    let layer =
+        |it: recipe::Layer| Layer { what: it.what, setup: it.setup, compute: recipe::COMPUTE };
     // In the order in which one is chosen.
     let rank = |provider: ModelProvider| {
         program.formats.iter().position(|format| models::speaks(provider).contains(format))
     };
-    let ranked = models.iter().filter_map(|(name, provider)| Some((rank(*provider)?, name)));
+    let ranked = models.iter().filter_map(|it| Some((rank(it.provider)?, &it.name)));
     let mut fitting: Vec<(usize, &String)> = ranked.collect();
     fitting.sort_by_key(|(rank, _)| *rank);
-    Agent {
+    Offer {
         name: program.name.to_owned(),
         title: program.title.to_owned(),
         packages: program.packages.iter().map(package).collect(),
         formats: program.formats.iter().map(ToString::to_string).collect(),
         models: fitting.into_iter().map(|(_, name)| name.clone()).collect(),
-        steering: match program.steering {
-            Steering::AtOnce => Steered::AtOnce,
-            Steering::AfterTurn => Steered::AfterTurn,
-            Steering::Never => Steered::Never,
-        },
+        steering: program.steering,
         memory_mib: program.memory_mib,
         layers: recipe::layers(program).into_iter().map(layer).collect(),
         needs_command: program.binary.is_empty(),
         needs_model: program.model == ModelChoice::Ours,
-    }
-}
-
-const fn compute(compute: Compute) -> ComputeWish {
-    ComputeWish {
-        cpu_millis: Some(compute.cpu_millis),
-        memory_mib: Some(compute.memory_mib),
-        disk_mib: Some(compute.disk_mib),
-        processes: Some(compute.processes),
-        lifetime_seconds: Some(compute.lifetime.as_secs()),
-    }
-}
-
-fn told(presence: Presence) -> Told {
-    match presence {
-        Presence::Here { version } => Told::Here { version },
-        Presence::Other { version, wanted } => Told::Other { version, wanted },
-        Presence::Missing => Told::Missing {},
-        Presence::Broken { reason } => Told::Broken { reason },
-        Presence::NotAsked => Told::NotAsked {},
     }
 }

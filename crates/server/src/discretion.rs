@@ -9,21 +9,17 @@ use std::{
 use contracts::{
     clock::{Clock as _, SystemClock},
     sandbox::Listed,
-    secret::{SecretError, SecretName},
+    secret::{ExposeError, SecretName, SecretValue},
 };
 use domain::{agent::Tier, time::Timestamp};
 use futures::future::BoxFuture;
-use gateway::{Cleaned, Values};
+use gateway::sockets::{Cleaned, Exposing, NotCleaned, Values};
 use secrets::{
-    keeper::{ExposeError, Exposed, Keeper, Use, Witness},
+    keeper::{Exposed, Keeper, Use, Witness},
     redact::Redactor,
 };
 use store::{AuditEntry, Store};
 use tracing_subscriber::fmt::MakeWriter;
-use wire::{
-    error::{Code, Problem},
-    exec::ExposeSecrets,
-};
 
 /// The keeper of secrets, as the door has it.
 #[derive(Debug)]
@@ -33,10 +29,9 @@ pub(crate) struct Discretion {
 }
 
 impl Values for Discretion {
-    fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, Problem> {
+    fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, NotCleaned> {
         let redactions = self.keeper.redactions();
-        let redactions =
-            redactions.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
+        let redactions = redactions.map_err(|error| NotCleaned { reason: error.to_string() })?;
         let is_needed = !redactions.is_empty();
         Ok(is_needed.then(|| Box::new(Stream(Redactor::new(redactions))) as Box<dyn Cleaned>))
     }
@@ -50,10 +45,10 @@ impl Values for Discretion {
 
     fn expose<'a>(
         &'a self,
-        wish: &'a ExposeSecrets,
+        wish: &'a Exposing,
         sandbox: &'a Listed,
         program: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, String)>, Problem>> {
+    ) -> BoxFuture<'a, Result<Vec<(SecretName, SecretValue)>, ExposeError>> {
         Box::pin(self.give(wish, sandbox, program))
     }
 }
@@ -61,43 +56,20 @@ impl Values for Discretion {
 impl Discretion {
     async fn give(
         &self,
-        wish: &ExposeSecrets,
+        wish: &Exposing,
         sandbox: &Listed,
         program: &str,
-    ) -> Result<Vec<(String, String)>, Problem> {
+    ) -> Result<Vec<(SecretName, SecretValue)>, ExposeError> {
         if sandbox.tier == Tier::Untrusted && !wish.even_untrusted {
-            let what = "a sandbox of the tier `untrusted` gets no value of a secret";
-            return Err(Problem::new(Code::Forbidden, what)
-                .with_help("say `--even-untrusted` if what runs there may have it"));
+            return Err(ExposeError::Untrusted);
         }
-        let bad = |error: &dyn std::error::Error| Problem::new(Code::BadRequest, error.to_string());
-        let names: Vec<SecretName> = wish
-            .names
-            .iter()
-            .map(|name| name.parse().map_err(|error| bad(&error)))
-            .collect::<Result<_, _>>()?;
-        let agent = wish.agent.as_ref().map(|agent| agent.parse()).transpose();
-        let agent = agent.map_err(|error: domain::agent::AgentNameError| bad(&error))?;
+        let agent = wish.agent.clone();
         let by = Use { owner: sandbox.owner.clone(), sandbox: sandbox.id, agent };
         // Arguments may hold what nobody should read; the program's name is enough.
         let program: String = program.chars().take(200).collect();
         let witness = AuditLog(&self.store);
-        let given = self.keeper.expose(&names, &by, &program, &witness).await;
-        let given = given.map_err(|error| refused(&error))?;
-        Ok(given.into_iter().map(|(name, it)| (name.to_string(), it.expose().to_owned())).collect())
+        self.keeper.expose(&wish.names, &by, &program, &witness).await
     }
-}
-
-fn refused(error: &ExposeError) -> Problem {
-    let code = match error {
-        ExposeError::Secret(SecretError::Unknown(_)) => Code::NotFound,
-        ExposeError::Secret(SecretError::Revoked | SecretError::ForAgents(_))
-        | ExposeError::NotExposed(_) => Code::Forbidden,
-        ExposeError::Secret(SecretError::Busy { .. }) | ExposeError::NotWritten { .. } => {
-            Code::Busy
-        }
-    };
-    Problem::new(code, error.to_string())
 }
 
 /// One row for each value that enters a sandbox, before it does.
@@ -193,7 +165,6 @@ impl io::Write for CleanLine {
 
 #[cfg(test)]
 mod tests {
-    use contracts::secret::SecretValue;
     use secrets::{
         binding::{Binding, Exposure},
         keeper::{Entry, Master},

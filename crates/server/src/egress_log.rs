@@ -6,47 +6,70 @@ use std::{
     path::Path,
 };
 
+use contracts::egress::{Exchange, LogWish};
 use domain::id::SandboxId;
 use egress::broker::ledger::{FileLedger, Rotation};
 use serde::Deserialize;
-use wire::egress::{EgressLog, EgressLogQuery, EgressRecord};
 
 const USUAL: usize = 200;
 const MOST: usize = 2_000;
 
-/// A line of the log, as far as it is told to people.
-#[derive(Debug, Deserialize)]
+/// A line of the log, as far as it is told to people. What an older server did not write is left out.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Line {
     at: i64,
     sandbox: Option<String>,
     kind: String,
-    #[serde(flatten)]
-    record: serde_json::Value,
+    host: String,
+    port: u16,
+    way: String,
+    method: Option<String>,
+    path: Option<String>,
+    outcome: String,
+    status: Option<u16>,
+    refusal: Option<Refusal>,
+    /// How it broke.
+    broken: Option<String>,
+    rule: Option<String>,
+    cause: Option<String>,
+    bytes_up: u64,
+    bytes_down: u64,
+    millis: u64,
+    cost_micros: Option<u64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Refusal {
+    code: Option<String>,
+    rule: Option<String>,
+    reason: Option<String>,
 }
 
 /// The newest exchanges of a sandbox, in the order in which they ended.
-pub(crate) fn read(log: &Path, sandbox: SandboxId, query: EgressLogQuery) -> io::Result<EgressLog> {
-    let most = query.most.map_or(USUAL, |most| most as usize).clamp(1, MOST);
+pub(crate) fn read(log: &Path, sandbox: SandboxId, wish: LogWish) -> io::Result<Vec<Exchange>> {
+    let most = wish.most.map_or(USUAL, |most| most as usize).clamp(1, MOST);
     let sandbox = sandbox.to_string();
-    let mut records: VecDeque<EgressRecord> = VecDeque::new();
+    let mut records: VecDeque<Exchange> = VecDeque::new();
     for file in FileLedger::files(log, Rotation::default()) {
         let left = most - records.len();
         if left == 0 {
             break;
         }
-        let mut older = newest(&file, &sandbox, query, left)?;
+        let mut older = newest(&file, &sandbox, wish, left)?;
         older.append(&mut records);
         records = older;
     }
-    Ok(EgressLog { records: records.into() })
+    Ok(records.into())
 }
 
 fn newest(
     file: &Path,
     sandbox: &str,
-    query: EgressLogQuery,
+    wish: LogWish,
     most: usize,
-) -> io::Result<VecDeque<EgressRecord>> {
+) -> io::Result<VecDeque<Exchange>> {
     let lines = match fs_err::File::open(file) {
         Ok(file) => BufReader::new(file).lines(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(VecDeque::new()),
@@ -60,7 +83,7 @@ fn newest(
             continue;
         }
         let Some(record) = record(&line, sandbox) else { continue };
-        if query.refused && record.outcome != "refused" {
+        if wish.only_refused && record.outcome != "refused" {
             continue;
         }
         if found.len() == most {
@@ -72,21 +95,30 @@ fn newest(
 }
 
 /// The exchange of a line, if it is one of this sandbox. A line that was cut off by a crash is none.
-fn record(line: &str, sandbox: &str) -> Option<EgressRecord> {
-    let Line { at, sandbox: whose, kind, record } = serde_json::from_str(line).ok()?;
-    if kind != "exchange" || whose.as_deref() != Some(sandbox) {
+fn record(line: &str, sandbox: &str) -> Option<Exchange> {
+    let line: Line = serde_json::from_str(line).ok()?;
+    if line.kind != "exchange" || line.sandbox.as_deref() != Some(sandbox) {
         return None;
     }
-    let refusal = record.get("refusal").filter(|refusal| !refusal.is_null());
-    let of = |from: Option<&serde_json::Value>, key: &str| {
-        from.and_then(|from| from.get(key)?.as_str().map(str::to_owned))
-    };
-    let mut told: EgressRecord = serde_json::from_value(record.clone()).ok()?;
-    told.at_millis = at;
-    told.code = of(refusal, "code");
-    told.reason = of(refusal, "reason").or_else(|| of(Some(&record), "broken"));
-    told.rule = of(refusal, "rule").or(told.rule);
-    Some(told)
+    let refusal = line.refusal.unwrap_or_default();
+    Some(Exchange {
+        at_millis: line.at,
+        host: line.host,
+        port: line.port,
+        way: line.way,
+        method: line.method,
+        path: line.path,
+        outcome: line.outcome,
+        status: line.status,
+        code: refusal.code,
+        reason: refusal.reason.or(line.broken),
+        rule: refusal.rule.or(line.rule),
+        cause: line.cause,
+        bytes_up: line.bytes_up,
+        bytes_down: line.bytes_down,
+        millis: line.millis,
+        cost_micros: line.cost_micros,
+    })
 }
 
 #[cfg(test)]
@@ -114,15 +146,15 @@ mod tests {
         let new = [line(1, 4, "done"), "{\"at\":5,".to_owned()].concat();
         fs_err::write(directory.path().join("log.jsonl.1"), old).unwrap();
         fs_err::write(&log, new).unwrap();
-        let at = |query: EgressLogQuery| -> Vec<i64> {
-            let read = read(&log, SandboxId::from_u128(1), query).unwrap();
-            read.records.iter().map(|record| record.at_millis).collect()
+        let at = |wish: LogWish| -> Vec<i64> {
+            let read = read(&log, SandboxId::from_u128(1), wish).unwrap();
+            read.iter().map(|record| record.at_millis).collect()
         };
-        assert_eq!(at(EgressLogQuery::default()), [1, 2, 4]);
-        assert_eq!(at(EgressLogQuery { most: Some(2), refused: false }), [2, 4]);
-        let refused = EgressLogQuery { refused: true, most: None };
+        assert_eq!(at(LogWish::default()), [1, 2, 4]);
+        assert_eq!(at(LogWish { most: Some(2), only_refused: false }), [2, 4]);
+        let refused = LogWish { only_refused: true, most: None };
         assert_eq!(at(refused), [2]);
-        let one = read(&log, SandboxId::from_u128(1), refused).unwrap().records.remove(0);
+        let one = read(&log, SandboxId::from_u128(1), refused).unwrap().remove(0);
         assert_eq!(
             (one.code.as_deref(), one.rule.as_deref()),
             (Some("not_allowed"), Some("organisation"))

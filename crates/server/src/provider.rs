@@ -12,20 +12,16 @@ use contracts::{
     clock::{Clock as _, SystemClock},
     egress::Road,
     ids::SystemIds,
+    order::KnownRepository,
     sandbox::{Checkout, SandboxError},
 };
 use domain::code::{Access, RepositoryName};
 use futures::future::BoxFuture;
-use gateway::SourceResolver;
+use gateway::sockets::{Source, Sources};
 use git::MirrorError;
 use images::base::host::HostView;
 use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
 use terminal::report::Hint;
-use wire::{
-    error::{Code, Problem},
-    sandbox::Repository,
-    task::shown::KnownRepository,
-};
 
 /// What this host has for sandboxes: `sandboxes` and `retention` of a `lamp.yaml`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,15 +122,15 @@ pub(crate) async fn start(
 #[derive(Debug, Clone)]
 pub(crate) struct Mirrored(pub(crate) Provider);
 
-impl SourceResolver for Mirrored {
+impl Sources for Mirrored {
     fn resolve<'a>(
         &'a self,
-        wanted: &'a [Repository],
+        wanted: &'a [Source],
     ) -> BoxFuture<'a, Result<Vec<Checkout>, SandboxError>> {
         Box::pin(async move {
             let mut checkouts = Vec::with_capacity(wanted.len());
-            for repository in wanted {
-                checkouts.push(self.bring_up_to_date(repository).await?);
+            for Source { name, url, revision } in wanted {
+                checkouts.push(self.bring_up_to_date(name, url, revision.as_deref()).await?);
             }
             Ok(checkouts)
         })
@@ -143,33 +139,37 @@ impl SourceResolver for Mirrored {
 
 impl Mirrored {
     /// Every repository that was ever brought here, by name. One whose first fetch failed is not known: its address may have been a mistake.
-    pub(crate) fn known(&self) -> Result<Vec<KnownRepository>, Problem> {
+    pub(crate) fn known(&self) -> Result<Vec<KnownRepository>, MirrorError> {
         let mirrors = self.0.mirrors();
-        let internal = |error: MirrorError| Problem::new(Code::Internal, error.to_string());
-        let names = mirrors.registered().map_err(internal)?;
+        let names = mirrors.registered()?;
         let is_here = |name: &RepositoryName| mirrors.is_fetched(name).unwrap_or(false);
         let known = names.into_iter().filter(is_here).map(|name| {
-            let url = mirrors.address(&name).map_err(internal)?;
-            Ok(KnownRepository { name: name.to_string(), url })
+            let url = mirrors.address(&name)?;
+            Ok(KnownRepository { name, url })
         });
         known.collect()
     }
 
-    async fn bring_up_to_date(&self, wanted: &Repository) -> Result<Checkout, SandboxError> {
-        let failed =
-            |reason: String| SandboxError::Source { repository: wanted.name.clone(), reason };
-        let name: RepositoryName =
-            wanted.name.parse().map_err(|error| failed(format!("{error}")))?;
+    /// The repository of this address, by this name from now on, at the newest that it has.
+    pub(crate) async fn bring_up_to_date(
+        &self,
+        name: &RepositoryName,
+        url: &str,
+        revision: Option<&str>,
+    ) -> Result<Checkout, SandboxError> {
         let mirrors = self.0.mirrors();
         let fetched = async {
-            mirrors.register(&name, &wanted.url).await?;
-            mirrors.fetch(&name, None).await?;
+            mirrors.register(name, url).await?;
+            mirrors.fetch(name, None).await?;
             // Somebody may have named another place before anything was there; what was fetched then is not what was asked for.
-            mirrors.register(&name, &wanted.url).await?;
-            mirrors.resolve(&name, wanted.revision.as_deref().unwrap_or("HEAD")).await
+            mirrors.register(name, url).await?;
+            mirrors.resolve(name, revision.unwrap_or("HEAD")).await
         };
-        let commit = fetched.await.map_err(|error| failed(error.to_string()))?;
-        Ok(Checkout { repository: name, commit, access: Access::Write })
+        let commit = fetched.await.map_err(|error: MirrorError| SandboxError::Source {
+            repository: name.to_string(),
+            reason: error.to_string(),
+        })?;
+        Ok(Checkout { repository: name.clone(), commit, access: Access::Write })
     }
 }
 

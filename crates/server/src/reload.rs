@@ -12,15 +12,14 @@ use std::{
 };
 
 use config::server::ServerFile;
-use contracts::clock::{Clock as _, SystemClock};
+use contracts::{
+    clock::{Clock as _, SystemClock},
+    egress::{ListName, NetworkError, Reloaded, RuleChange, Turn},
+};
 use domain::policy::{Ecosystem, EgressPhase, Layer, Rule};
 use egress::broker::Broker;
-use provision::{layers::Layers, server_files::Said, way_out};
+use provision::{layers::Layers, server_files::ServerFiles, way_out};
 use store::{AuditEntry, Store};
-use wire::{
-    egress::{PolicyChange, ReloadedPolicy, RuleChange},
-    error::{Code, Problem},
-};
 
 use crate::gatekeeper;
 
@@ -37,13 +36,13 @@ pub(crate) struct Reloader {
 
 #[derive(Debug, Clone)]
 struct Held {
-    said: Arc<Said>,
+    said: Arc<ServerFiles>,
     layers: Arc<Layers>,
 }
 
 impl Reloader {
     pub(crate) fn new(
-        (said, layers): (Said, Layers),
+        (said, layers): (ServerFiles, Layers),
         broker: Arc<Broker>,
         store: Arc<Store>,
         home: Option<PathBuf>,
@@ -57,7 +56,7 @@ impl Reloader {
     }
 
     /// What `lamp.yaml` says now.
-    pub(crate) fn said(&self) -> Arc<Said> {
+    pub(crate) fn said(&self) -> Arc<ServerFiles> {
         self.held().said
     }
 
@@ -66,20 +65,18 @@ impl Reloader {
     }
 
     /// Reads the files again, and says what changed. `by` is who wants it.
-    pub(crate) async fn reload(&self, by: &str) -> Result<ReloadedPolicy, Problem> {
+    pub(crate) async fn reload(&self, by: &str) -> Result<Reloaded, NetworkError> {
         let _turn = self.turn.lock().await;
         let old = self.held();
         let Some(file) = old.said.file.clone() else {
-            let none = "this server was started without a file, so there is none to read again";
-            return Err(Problem::new(Code::Unsupported, none)
-                .with_help("start it with `lamp up --config lamp.yaml`"));
+            return Err(NetworkError::NoFile);
         };
         match self.read(file, &old).await {
             Ok((held, standing)) => {
                 let told = difference(&old, &held);
                 *self.held.write().unwrap_or_else(PoisonError::into_inner) = held;
                 let sandboxes = self.broker.reload(standing).await as u64;
-                let told = ReloadedPolicy { sandboxes, ..told };
+                let told = Reloaded { sandboxes, ..told };
                 self.write_down(by, &told).await;
                 Ok(told)
             }
@@ -89,9 +86,7 @@ impl Reloader {
                     None,
                     format!("the files are wrong, so what held before holds: {reason}"),
                 );
-                Err(Problem::new(Code::BadRequest, reason).with_help(
-                    "nothing has changed: what held before holds until the files are right",
-                ))
+                Err(NetworkError::WrongFiles { reason })
             }
         }
     }
@@ -104,7 +99,7 @@ impl Reloader {
         let (before, registries) = (Arc::clone(&old.said), self.broker.registries());
         let home = self.home.clone();
         let reading = tokio::task::spawn_blocking(move || {
-            let said = Said::read(&file)?;
+            let said = ServerFiles::read(&file)?;
             let layers = Layers::of(&said)?;
             // Package managers take their time, and are asked again only if they may have another say.
             let registries = if said.server.registries == before.server.registries {
@@ -120,13 +115,13 @@ impl Reloader {
     }
 
     /// What holds already is not taken back because it cannot be written down; a person is told.
-    async fn write_down(&self, by: &str, told: &ReloadedPolicy) {
+    async fn write_down(&self, by: &str, told: &Reloaded) {
         let entry = AuditEntry {
             at: SystemClock.now(),
             actor: by.to_owned(),
             action: "policy.reloaded".to_owned(),
             subject: "the server's files".to_owned(),
-            detail: serde_json::to_string(told).unwrap_or_default(),
+            detail: detail(told).to_string(),
         };
         if let Err(error) = self.store.audit(entry).await {
             self.broker
@@ -135,7 +130,7 @@ impl Reloader {
     }
 }
 
-fn difference(old: &Held, new: &Held) -> ReloadedPolicy {
+fn difference(old: &Held, new: &Held) -> Reloaded {
     let layers = [
         (&old.layers.organisation, &new.layers.organisation),
         (&old.layers.platform, &new.layers.platform),
@@ -152,16 +147,30 @@ fn difference(old: &Held, new: &Held) -> ReloadedPolicy {
     if old.said.staff != new.said.staff {
         others.push("agents");
     }
-    let named = |keys: Vec<&str>| keys.into_iter().map(str::to_owned).collect();
-    ReloadedPolicy {
-        changes,
-        others: named(others),
-        after_restart: named(later(&old.said.server, &new.said.server)),
-        sandboxes: 0,
-    }
+    let after_restart = later(&old.said.server, &new.said.server);
+    Reloaded { changes, others, after_restart, sandboxes: 0 }
 }
 
-fn rules(old: &Layer, new: &Layer) -> Vec<PolicyChange> {
+/// As the audit log keeps it.
+fn detail(told: &Reloaded) -> serde_json::Value {
+    let changes = told.changes.iter().map(|it| {
+        serde_json::json!({
+            "layer": it.layer.to_string(),
+            "phase": it.phase.to_string(),
+            "list": it.list.as_str(),
+            "change": it.turn.as_str(),
+            "rule": it.rule.to_string(),
+        })
+    });
+    serde_json::json!({
+        "changes": changes.collect::<Vec<_>>(),
+        "others": told.others,
+        "after_restart": told.after_restart,
+        "sandboxes": told.sandboxes,
+    })
+}
+
+fn rules(old: &Layer, new: &Layer) -> Vec<RuleChange> {
     let mut changes = Vec::new();
     for phase in EgressPhase::ALL {
         let none = BTreeSet::new();
@@ -170,20 +179,15 @@ fn rules(old: &Layer, new: &Layer) -> Vec<PolicyChange> {
             let of = |list: fn(&domain::policy::Rules) -> &BTreeSet<Rule>| {
                 rules.map_or(&none, list).clone()
             };
-            [("allow", of(|it| &it.allow)), ("deny", of(|it| &it.deny))]
+            [(ListName::Allow, of(|it| &it.allow)), (ListName::Deny, of(|it| &it.deny))]
         };
         for ((list, before), (_, after)) in lists(old).into_iter().zip(lists(new)) {
-            let change = |change: RuleChange| {
-                move |rule: &Rule| PolicyChange {
-                    layer: new.kind.to_string(),
-                    phase: phase.to_string(),
-                    list: list.to_owned(),
-                    change,
-                    rule: rule.to_string(),
-                }
+            let change = |turn: Turn| {
+                let layer = new.kind;
+                move |rule: &Rule| RuleChange { layer, phase, list, turn, rule: rule.clone() }
             };
-            changes.extend(before.difference(&after).map(change(RuleChange::Removed)));
-            changes.extend(after.difference(&before).map(change(RuleChange::Added)));
+            changes.extend(before.difference(&after).map(change(Turn::Removed)));
+            changes.extend(after.difference(&before).map(change(Turn::Added)));
         }
     }
     changes

@@ -11,7 +11,7 @@ use std::{
 use anyhow::Context as _;
 use config::server::{Listen, Log, LogFormat, LogLevel};
 use contracts::{clock::SystemClock, ids::SystemIds, sandbox::Sandboxes};
-use gateway::{Closing, Door, Patience, Token, Values};
+use gateway::{Closing, Door, Patience, Token, sockets::Values};
 use provision::OWNER;
 use rustix::process::{Resource, Rlimit};
 use terminal::{

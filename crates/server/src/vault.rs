@@ -9,24 +9,20 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use contracts::{
     clock::{Clock as _, SystemClock},
-    secret::{SecretName, SecretValue},
+    secret::{Description, Entry, SecretName, Turned, binding::Exposure},
 };
+use domain::agent::AgentName;
 use egress::broker::Broker;
 use futures::future::BoxFuture;
-use gateway::SecretShelf;
+use gateway::sockets::{Kept, SecretShelf, ShelfError};
 use provision::OWNER;
 use secrets::{
-    binding::{Binding, Exposure, Header, Place},
-    keeper::{DeleteError, Description, Entry, Keeper, Master, OldKey, SetError, TurnError},
+    keeper::{DeleteError, Keeper, Master, OldKey, SetError, TurnError},
     randomness::SystemRandomness,
 };
 use serde_json::Value;
 use store::{AuditEntry, Store};
 use terminal::{environment::Environment, report::Hint};
-use wire::{
-    error::{Code, Problem},
-    secret::{self as shape, RotatedKey, Secret, Secrets, SetSecret},
-};
 
 use crate::authorities::Authorities;
 
@@ -97,7 +93,7 @@ impl Shelf {
         action: &str,
         subject: String,
         detail: Value,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), ShelfError> {
         let entry = AuditEntry {
             at: SystemClock.now(),
             actor: OWNER.to_owned(),
@@ -105,66 +101,64 @@ impl Shelf {
             subject,
             detail: detail.to_string(),
         };
-        self.store.audit(entry).await.map_err(|error| {
-            Problem::new(
-                Code::Internal,
-                format!("it is done, but is not in the audit log: {error}"),
-            )
-        })
+        self.store
+            .audit(entry)
+            .await
+            .map_err(|error| broken(format!("it is done, but is not in the audit log: {error}")))
     }
 
     /// Does what waits for the disk where nobody else waits for it.
     fn aside<T: Send + 'static>(
         &self,
-        what: impl FnOnce(&Keeper) -> Result<T, Problem> + Send + 'static,
-    ) -> BoxFuture<'_, Result<T, Problem>> {
+        what: impl FnOnce(&Keeper) -> Result<T, ShelfError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, ShelfError>> {
         let keeper = self.keeper.clone();
         Box::pin(async move {
             let done = tokio::task::spawn_blocking(move || what(&keeper)).await;
-            done.unwrap_or_else(|error| Err(Problem::new(Code::Internal, error.to_string())))
+            done.unwrap_or_else(|error| Err(broken(error.to_string())))
         })
     }
 }
 
 impl SecretShelf for Shelf {
-    fn set(&self, name: SecretName, wish: SetSecret) -> BoxFuture<'_, Result<Secret, Problem>> {
+    fn set(&self, entry: Entry) -> BoxFuture<'_, Result<Description, ShelfError>> {
         let setting = self.aside(move |keeper| {
-            let entry = entry(name.clone(), wish)?;
+            let name = entry.name.clone();
             keeper.set(entry, SystemClock.now()).map_err(|error| not_set(&error))?;
-            let described = keeper.describe(&name).map(described);
-            described.ok_or_else(|| Problem::new(Code::Internal, "it was deleted meanwhile"))
+            let described = keeper.describe(&name);
+            described.ok_or_else(|| broken("it was deleted meanwhile".to_owned()))
         });
         Box::pin(async move {
             let secret = setting.await?;
+            let binding = &secret.binding;
+            let hosts: Vec<String> = binding.hosts.iter().map(ToString::to_string).collect();
+            let agents: Vec<&str> = binding.agents.iter().map(AgentName::as_str).collect();
+            let expose = match binding.exposure {
+                Exposure::Never => None,
+                Exposure::Environment => Some("env"),
+            };
             let detail = serde_json::json!({
                 "version": secret.version,
-                "hosts": secret.hosts,
-                "agents": secret.agents,
-                "expose": secret.expose,
+                "hosts": hosts,
+                "agents": agents,
+                "expose": expose,
             });
-            self.write_down("secret.set", secret.name.clone(), detail).await?;
+            self.write_down("secret.set", secret.name.to_string(), detail).await?;
             Ok(secret)
         })
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Secrets, Problem>> {
-        self.aside(|keeper| {
-            let broken = keeper.broken().into_iter();
-            let broken = broken
-                .map(|it| shape::BrokenSecret { name: it.name.to_string(), reason: it.reason });
-            let secrets = keeper.list().into_iter().map(described).collect();
-            Ok(Secrets { secrets, broken: broken.collect() })
-        })
+    fn list(&self) -> BoxFuture<'_, Result<Kept, ShelfError>> {
+        self.aside(|keeper| Ok(Kept { secrets: keeper.list(), broken: keeper.broken() }))
     }
 
-    fn delete(&self, name: SecretName) -> BoxFuture<'_, Result<(), Problem>> {
+    fn delete(&self, name: SecretName) -> BoxFuture<'_, Result<(), ShelfError>> {
         let subject = name.to_string();
         let deleting = self.aside(move |keeper| {
             keeper.delete(&name).map_err(|error| match error {
-                DeleteError::Unknown(_) => Problem::new(Code::NotFound, error.to_string())
-                    .with_help("`lamp secret list` shows those that exist"),
+                DeleteError::Unknown(name) => ShelfError::Unknown(name),
                 DeleteError::Io(source) => {
-                    Problem::new(Code::Internal, format!("the secret cannot be deleted: {source}"))
+                    broken(format!("the secret cannot be deleted: {source}"))
                 }
             })
         });
@@ -174,24 +168,22 @@ impl SecretShelf for Shelf {
         })
     }
 
-    fn rotate_key(&self) -> BoxFuture<'_, Result<RotatedKey, Problem>> {
+    fn rotate_key(&self) -> BoxFuture<'_, Result<Turned, ShelfError>> {
         let broker = Some(Arc::clone(&self.broker));
         let authorities = Authorities { directory: self.egress.clone(), broker };
         let turning = self.aside(move |keeper| {
-            let turned = keeper.turn_over(&[&authorities]).map_err(|error| match error {
-                TurnError::Given => Problem::new(Code::Unsupported, error.to_string()),
-                TurnError::Broken(_) => Problem::new(Code::Limit, error.to_string()),
-                TurnError::Unfinished { .. } => Problem::new(Code::Busy, error.to_string()),
-                TurnError::Key(_) | TurnError::Seal { .. } | TurnError::Io { .. } => {
-                    Problem::new(Code::Internal, format!("{:#}", anyhow::Error::from(error)))
-                        .with_help("nothing is lost; correct the cause and run it again")
+            keeper.turn_over(&[&authorities]).map_err(|error| {
+                let reason = error.to_string();
+                match error {
+                    TurnError::Given => ShelfError::KeyIsGiven { reason },
+                    TurnError::Broken(_) => ShelfError::KeyIsNeeded { reason },
+                    TurnError::Unfinished { .. } => ShelfError::Unfinished { reason },
+                    TurnError::Key(_) | TurnError::Seal { .. } | TurnError::Io { .. } => {
+                        let reason = format!("{:#}", anyhow::Error::from(error));
+                        ShelfError::NotTurned { reason }
+                    }
                 }
-            })?;
-            let old_key_kept = match turned.old_key {
-                OldKey::Gone => None,
-                OldKey::Kept { reason } => Some(reason),
-            };
-            Ok(RotatedKey { secrets: turned.secrets, old_key_kept })
+            })
         });
         Box::pin(async move {
             let turned = turning.await?;
@@ -202,74 +194,20 @@ impl SecretShelf for Shelf {
     }
 }
 
-fn not_set(error: &SetError) -> Problem {
-    let code = match error {
-        SetError::Seal(_) | SetError::Io(_) => Code::Internal,
-        SetError::TooLong(_) => Code::TooLarge,
+const fn broken(reason: String) -> ShelfError {
+    ShelfError::Broken { reason }
+}
+
+fn not_set(error: &SetError) -> ShelfError {
+    let reason = error.to_string();
+    match error {
+        SetError::Seal(_) | SetError::Io(_) => ShelfError::Broken { reason },
+        SetError::TooLong(_) => ShelfError::TooLong { reason },
         SetError::Binding(_)
         | SetError::TooShort(_)
         | SetError::Zero
         | SetError::NotForRequests
         | SetError::Placeholder
-        | SetError::Note => Code::Limit,
-    };
-    Problem::new(code, error.to_string())
-}
-
-fn entry(name: SecretName, wish: SetSecret) -> Result<Entry, Problem> {
-    let SetSecret { value, hosts, places, agents, expose, note } = wish;
-    let value = SecretValue::new(value);
-    let is_swapped = !hosts.is_empty();
-    let mut places: Vec<Place> = places.into_iter().map(place).collect::<Result<_, _>>()?;
-    if places.is_empty() && is_swapped {
-        places = vec![Place::Header("authorization".parse().map_err(wrong)?), Place::Basic];
-    }
-    let exposure = match expose {
-        None => Exposure::Never,
-        Some(shape::Expose::Env) => Exposure::Environment,
-    };
-    let hosts = hosts.iter().map(|host| host.parse().map_err(wrong)).collect::<Result<_, _>>()?;
-    let agents =
-        agents.iter().map(|agent| agent.parse().map_err(wrong)).collect::<Result<_, _>>()?;
-    Ok(Entry { name, value, binding: Binding { hosts, places, agents, exposure }, note })
-}
-
-fn place(place: shape::Place) -> Result<Place, Problem> {
-    Ok(match place {
-        shape::Place::Header { name, prefix } => {
-            Place::Header(Header::new(&name, &prefix).map_err(wrong)?)
-        }
-        shape::Place::Basic => Place::Basic,
-        shape::Place::Query { name } => Place::Query(name.parse().map_err(wrong)?),
-    })
-}
-
-fn wrong(error: impl std::error::Error) -> Problem {
-    Problem::new(Code::BadRequest, error.to_string())
-}
-
-fn described(description: Description) -> Secret {
-    let Description { name, binding, note, version, created, updated } = description;
-    let place = |place: Place| match place {
-        Place::Header(header) => shape::Place::Header {
-            name: header.name().to_owned(),
-            prefix: header.prefix().to_owned(),
-        },
-        Place::Basic => shape::Place::Basic,
-        Place::Query(name) => shape::Place::Query { name: name.as_str().to_owned() },
-    };
-    Secret {
-        name: name.to_string(),
-        hosts: binding.hosts.iter().map(ToString::to_string).collect(),
-        places: binding.places.into_iter().map(place).collect(),
-        agents: binding.agents.iter().map(|agent| agent.as_str().to_owned()).collect(),
-        expose: match binding.exposure {
-            Exposure::Never => None,
-            Exposure::Environment => Some(shape::Expose::Env),
-        },
-        note,
-        version,
-        created_at_millis: created.as_millis(),
-        updated_at_millis: updated.as_millis(),
+        | SetError::Note => ShelfError::Unfit { reason },
     }
 }

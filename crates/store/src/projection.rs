@@ -10,8 +10,7 @@ use domain::{
 
 use crate::{
     StoreError,
-    database::{Connection, Value},
-    operations::append::number,
+    database::{Connection, Value, number},
     text,
 };
 

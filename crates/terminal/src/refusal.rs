@@ -29,14 +29,13 @@ pub fn explain(error: ClientError) -> anyhow::Error {
 }
 
 /// What the server said stays what it is, so that programs are told its code; a log is one more cause.
-pub fn refused(problem: Problem) -> anyhow::Error {
-    let Problem { code, message, help, log } = problem;
-    let log = log.map(|log| harmless(&log)).filter(|log| !log.trim().is_empty());
-    let help = help.map(|help| harmless(&help));
-    let told = Problem { code, message: harmless(&message), help, log: None };
-    match log {
-        None => anyhow::Error::new(told),
-        Some(log) => anyhow!("its log ends so:\n{}", log.trim_end()).context(told),
+pub fn refused(mut problem: Problem) -> anyhow::Error {
+    problem.message = harmless(&problem.message);
+    problem.help = problem.help.as_deref().map(harmless);
+    let log = problem.log.take().map(|log| harmless(&log));
+    match log.filter(|log| !log.trim().is_empty()) {
+        None => anyhow::Error::new(problem),
+        Some(log) => anyhow!("its log ends so:\n{}", log.trim_end()).context(problem),
     }
 }
 

@@ -225,6 +225,13 @@ pub enum AgentSays {
     Failed { error: Problem },
 }
 
+impl AgentSays {
+    /// What a client writes last when it left because of a signal: nobody is there any more who could say it.
+    pub fn ended_by_signal() -> Self {
+        Self::Failed { error: Problem::new(Code::Stopped, "it was ended by a signal") }
+    }
+}
+
 /// What an agent does, in one language for all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]

@@ -17,6 +17,7 @@ mod qwen;
 use std::{collections::BTreeMap, fmt};
 
 pub(crate) use command::ANSWER;
+pub use contracts::agent::Steering;
 use contracts::{agent::Mode, sandbox::HOME};
 
 /// Every program, in the order in which people are told.
@@ -94,17 +95,6 @@ pub enum ModelChoice {
     Its,
     /// It has to be told.
     Ours,
-}
-
-/// When a person's words reach it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Steering {
-    /// In the middle of its work.
-    AtOnce,
-    /// When its turn is over.
-    AfterTurn,
-    /// Not at all.
-    Never,
 }
 
 /// A language in which models are asked.

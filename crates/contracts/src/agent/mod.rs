@@ -7,6 +7,7 @@
 mod answer;
 mod error;
 mod meter;
+mod program;
 
 use std::{future::Future, time::Duration};
 
@@ -27,6 +28,7 @@ pub use answer::{Answer, Finding, MARK, Outcome};
 pub use domain::transcript::AgentEvent;
 pub use error::AgentError;
 pub use meter::{Exchanges, ModelMeter};
+pub use program::{Presence, Steering};
 
 pub trait Agents: Send + Sync + 'static {
     /// Runs one phase. Dropping the future stops the agent and all that it started.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use domain::code::CommitId;
+
 use super::pulls::Diff;
 
 /// Bytes of one file. A larger one is told by its path alone.
@@ -39,4 +41,14 @@ pub struct FileVersion {
     pub path: String,
     /// None for one that is too large, or is no file.
     pub bytes: Option<Vec<u8>>,
+}
+
+/// A line, and the commit that it is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blamed {
+    pub commit: CommitId,
+    /// The line as it is now, fit to be shown.
+    pub text: String,
+    /// The first line of the commit's message, fit to be shown.
+    pub subject: String,
 }

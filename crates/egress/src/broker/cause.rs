@@ -20,16 +20,6 @@ pub trait Causes: Send + Sync + 'static {
     fn find(&self, sandbox: SandboxId, peer: SocketAddr) -> Option<String>;
 }
 
-/// Sees nobody.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoCauses;
-
-impl Causes for NoCauses {
-    fn find(&self, _sandbox: SandboxId, _peer: SocketAddr) -> Option<String> {
-        None
-    }
-}
-
 /// How often one sandbox's commands are looked for.
 const LOOKS_A_MINUTE: u32 = 30;
 /// How many are looked for at one time.

@@ -67,55 +67,6 @@ pub trait Credentials: Send + Sync + 'static {
     fn forgotten<'a>(&'a self, sandbox: SandboxId, owner: Option<&'a Owner>) -> BoxFuture<'a, ()>;
 }
 
-/// Nobody has a secret.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoCredentials;
-
-impl Credentials for NoCredentials {
-    fn placeholders<'a>(
-        &'a self,
-        _whom: For<'a>,
-    ) -> BoxFuture<'a, Result<BTreeMap<SecretName, String>, SecretError>> {
-        Box::pin(async { Ok(BTreeMap::new()) })
-    }
-
-    fn is_bound<'a>(&'a self, _whom: For<'a>, _host: &'a HostName) -> BoxFuture<'a, bool> {
-        Box::pin(async { false })
-    }
-
-    fn bound<'a>(
-        &'a self,
-        _whom: For<'a>,
-        _host: &'a HostName,
-    ) -> BoxFuture<'a, Result<Vec<Bound>, SecretError>> {
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
-    fn key<'a>(
-        &'a self,
-        name: &'a SecretName,
-        _whom: For<'a>,
-    ) -> BoxFuture<'a, Result<SecretValue, SecretError>> {
-        Box::pin(async { Err(SecretError::Unknown(name.clone())) })
-    }
-
-    fn may_ask<'a>(&'a self, _whom: For<'a>) -> BoxFuture<'a, Result<(), SecretError>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn left(&self, _sandbox: SandboxId) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
-    }
-
-    fn forgotten<'a>(
-        &'a self,
-        _sandbox: SandboxId,
-        _owner: Option<&'a Owner>,
-    ) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
-}
-
 /// Closes what is kept on disk. `secrets::Sealer` is one.
 pub trait Seal: Send + Sync + 'static {
     fn seal(&self, context: &str, plain: &[u8]) -> Result<Vec<u8>, String>;

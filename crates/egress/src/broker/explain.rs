@@ -1,6 +1,7 @@
 //! Which rule decides about a request, and why, for a person.
 
-use domain::policy::{LayerKind, Rule, Rules};
+pub use contracts::egress::{Denial, Explanation, Handling, LayerSays, Says, Verdict};
+use domain::policy::{Rule, Rules};
 
 use super::ruling::{Connection, Judged, Ruling};
 use crate::{
@@ -8,75 +9,21 @@ use crate::{
     bundles::place::{Place, PlaceError},
 };
 
-/// The whole answer. Nothing was sent anywhere for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Explanation {
-    pub method: String,
-    pub url: String,
-    pub phase: &'static str,
-    pub verdict: Verdict,
-    /// One for each layer, from the organisation down.
-    pub layers: Vec<LayerSays>,
-    /// The bundles that the request belongs to, of those that rules name.
-    pub bundles: Vec<String>,
-    pub connection: Seen,
-    /// What else a person should know.
-    pub notes: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    Allowed {
-        rule: String,
-    },
-    Denied(Box<Refusal>),
-    /// The rules allow it if its body is what it should be.
-    DependsOnBody,
-}
-
-/// How the gateway would treat the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    Refused,
-    Opaque,
-    Inspected,
-}
-
-impl Seen {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Refused => "refused",
-            Self::Opaque => "carried unseen",
-            Self::Inspected => "inspected",
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LayerSays {
-    pub layer: LayerKind,
-    pub says: Says,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Says {
-    Allows(Rule),
-    Denies(Rule),
-    Nothing,
-}
-
 impl Ruling {
     /// `url` without a user; a query counts, a fragment does not.
     pub fn explain(&self, method: &str, url: &str) -> Result<Explanation, PlaceError> {
         let request = request(method, url)?;
         let connection = match self.connect(&request.host, request.port) {
-            Connection::Refused(_) => Seen::Refused,
-            Connection::Opaque { .. } => Seen::Opaque,
-            Connection::Inspect => Seen::Inspected,
+            Connection::Refused(_) => Handling::Refused,
+            Connection::Opaque { .. } => Handling::Opaque,
+            Connection::Inspect => Handling::Inspected,
         };
         let (layers, bundles, mut notes) = self.reasons(&request);
         let verdict = match self.request(&request) {
-            Judged::Refused(refusal) => Verdict::Denied(refusal),
+            Judged::Refused(refusal) => {
+                let Refusal { rule, reason, remedy, .. } = *refusal;
+                Verdict::Denied(Denial { rule, reason, remedy })
+            }
             Judged::NeedBody { .. } => Verdict::DependsOnBody,
             Judged::Permitted(permit) => {
                 if let Dial::Pinned { addresses, .. } = &permit.dial {
@@ -95,7 +42,7 @@ impl Ruling {
         Ok(Explanation {
             method: method.to_owned(),
             url: url.to_owned(),
-            phase: self.compiled.phase().as_str(),
+            phase: self.compiled.phase(),
             verdict,
             layers,
             bundles,

@@ -5,6 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
+use contracts::egress::{LearnedRule, Need};
 use domain::policy::{Bundle, EgressPhase, HostName, Method, RequestPath};
 
 use crate::ask::{Outcome, RefusalCode, Report};
@@ -52,26 +53,8 @@ pub enum Became {
 pub struct Proposal {
     pub phase: EgressPhase,
     /// Each with how often it was needed, and whether it is new.
-    pub rules: Vec<Proposed>,
+    pub rules: Vec<LearnedRule>,
     pub forgotten: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Proposed {
-    /// As it is written in the file.
-    pub line: String,
-    pub times: u64,
-    pub need: Need,
-    /// The command that wanted it last, where it was refused and that is known.
-    pub by: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Need {
-    /// It was used, and is allowed.
-    Used,
-    /// It was refused, and a person should think about it.
-    Refused,
 }
 
 impl Seen {
@@ -151,10 +134,10 @@ impl Seen {
             }
         }
         let lines = |map: BTreeMap<String, u64>, need: Need| {
-            map.into_iter().map(move |(line, times)| Proposed { line, times, need, by: None })
+            map.into_iter().map(move |(line, times)| LearnedRule { line, times, need, by: None })
         };
         let refused = lines(missing, Need::Refused)
-            .map(|rule| Proposed { by: by.get(&rule.line).cloned(), ..rule });
+            .map(|rule| LearnedRule { by: by.get(&rule.line).cloned(), ..rule });
         let rules = lines(used, Need::Used).chain(refused).collect();
         Proposal { phase, rules, forgotten: self.forgotten }
     }
@@ -253,7 +236,7 @@ impl Proposal {
             return text;
         }
         text.push_str("    allow:\n");
-        for Proposed { line, times, need, by } in &self.rules {
+        for LearnedRule { line, times, need, by } in &self.rules {
             let note = match (need, by) {
                 (Need::Used, _) => format!("used {times}×"),
                 (Need::Refused, None) => format!("refused {times}×: allow it only if it is meant"),

@@ -18,7 +18,7 @@ use std::{
 
 use contracts::{
     Key,
-    forge::{Change, Comparison, Delivery, Files, ForgeError, Forges, PullRequest, Taking},
+    forge::{Blamed, Change, Comparison, Delivery, Files, ForgeError, Forges, PullRequest, Taking},
     secret::{SecretError, SecretName, SecretSource, SecretValue},
 };
 use domain::{
@@ -35,8 +35,8 @@ use testkit::{
     ledger::Ledger,
     people,
     world::{
-        PRICE, ScriptedAgents, ScriptedChannels, ScriptedForges, ScriptedOutfits, ScriptedPulls,
-        ScriptedSandboxes, ScriptedSecrets, World,
+        PRICE, ScriptedAgents, ScriptedChannels, ScriptedForges, ScriptedOrders, ScriptedOutfits,
+        ScriptedPulls, ScriptedSandboxes, ScriptedSecrets, World,
     },
 };
 use tokio_util::sync::CancellationToken;
@@ -143,6 +143,23 @@ impl Forges for IcyForges {
         self.0.compare(repository, base, head).await
     }
 
+    async fn blame(
+        &self,
+        repository: &RepositoryName,
+        path: &str,
+        line: u32,
+    ) -> Result<Blamed, ForgeError> {
+        self.0.blame(repository, path, line).await
+    }
+
+    async fn note_on(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+    ) -> Result<Option<Vec<u8>>, ForgeError> {
+        self.0.note_on(repository, commit).await
+    }
+
     async fn note(
         &self,
         repository: &RepositoryName,
@@ -170,6 +187,7 @@ impl Hands for IcyWorld {
     type Sandboxes = ScriptedSandboxes;
     type Agents = ScriptedAgents;
     type Outfits = ScriptedOutfits;
+    type Orders = ScriptedOrders;
     type Forges = IcyForges;
     type Pulls = ScriptedPulls;
     type Channels = ScriptedChannels;
@@ -183,6 +201,10 @@ impl Hands for IcyWorld {
 
     fn outfits(&self) -> &ScriptedOutfits {
         self.world.outfits()
+    }
+
+    fn orders(&self) -> &ScriptedOrders {
+        self.world.orders()
     }
 
     fn pulls(&self) -> &ScriptedPulls {

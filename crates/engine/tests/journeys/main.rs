@@ -4,6 +4,7 @@
 
 mod clocks;
 mod evidence;
+mod front;
 mod gate;
 mod heard;
 mod known;

@@ -12,8 +12,8 @@ use testkit::{
     clock::AnyClock,
     ids::SystemIds,
     world::{
-        ScriptedAgents, ScriptedChannels, ScriptedForges, ScriptedOutfits, ScriptedPulls,
-        ScriptedSandboxes, ScriptedSecrets, World,
+        ScriptedAgents, ScriptedChannels, ScriptedForges, ScriptedOrders, ScriptedOutfits,
+        ScriptedPulls, ScriptedSandboxes, ScriptedSecrets, World,
     },
 };
 use tokio::sync::{Notify, mpsc, watch};
@@ -117,6 +117,7 @@ impl Hands for TalkingWorld {
     type Sandboxes = ScriptedSandboxes;
     type Agents = Talker;
     type Outfits = ScriptedOutfits;
+    type Orders = ScriptedOrders;
     type Forges = ScriptedForges;
     type Pulls = ScriptedPulls;
     type Channels = ScriptedChannels;
@@ -138,6 +139,10 @@ impl Hands for TalkingWorld {
 
     fn outfits(&self) -> &ScriptedOutfits {
         self.world.outfits()
+    }
+
+    fn orders(&self) -> &ScriptedOrders {
+        self.world.orders()
     }
 
     fn pulls(&self) -> &ScriptedPulls {

@@ -23,6 +23,7 @@ mod classify;
 mod go;
 mod justfile;
 mod jvm;
+mod kind;
 mod makefile;
 mod names;
 mod package_json;

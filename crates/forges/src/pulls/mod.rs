@@ -17,9 +17,9 @@ mod seal;
 use contracts::{
     Key,
     forge::{
-        Author, Change, Check, Comment, Comparison, Delivery, Diff, Files, ForgeError, Forges,
-        Merge, Opinion, Pull, PullError, PullRequest, PullRequests, PullState, Revert, Review,
-        Taking,
+        Author, Blamed, Change, Check, Comment, Comparison, Delivery, Diff, Files, ForgeError,
+        Forges, Merge, Opinion, Pull, PullError, PullRequest, PullRequests, PullState, Revert,
+        Review, Taking,
     },
     sandbox::Sandboxes,
 };
@@ -69,6 +69,23 @@ impl<S: Sandboxes> Forges for PlainGit<S> {
         head: &CommitId,
     ) -> Result<Comparison, ForgeError> {
         reading::compare(&self.host, repository, base, head).await
+    }
+
+    async fn blame(
+        &self,
+        repository: &RepositoryName,
+        path: &str,
+        line: u32,
+    ) -> Result<Blamed, ForgeError> {
+        self.blamed(repository, path, line).await
+    }
+
+    async fn note_on(
+        &self,
+        repository: &RepositoryName,
+        commit: &CommitId,
+    ) -> Result<Option<Vec<u8>>, ForgeError> {
+        Ok(Ledger::open(&self.host, repository)?.kept(Shelf::Notes, commit).await?)
     }
 
     async fn note(
@@ -239,15 +256,6 @@ impl<S: Sandboxes> PullRequests for PlainGit<S> {
 }
 
 impl<S: Sandboxes> PlainGit<S> {
-    /// The note on a commit, if there is one.
-    pub async fn note_on(
-        &self,
-        repository: &RepositoryName,
-        commit: &CommitId,
-    ) -> Result<Option<Vec<u8>>, PullError> {
-        Ledger::open(&self.host, repository)?.kept(Shelf::Notes, commit).await
-    }
-
     /// The signed receipt of a commit, if there is one. Anybody who may push can have written it.
     pub async fn receipt_of(
         &self,

@@ -1,10 +1,10 @@
 //! Where a line is from: the commit that git blames for it, found from objects alone.
 
 use contracts::{
-    forge::{ForgeError, Forges as _},
+    forge::{Blamed, ForgeError, Forges as _},
     sandbox::Sandboxes,
 };
-use domain::code::{CommitId, RepositoryName};
+use domain::code::RepositoryName;
 use git::{GitError, run};
 
 use super::{READING, ReadError, find};
@@ -13,19 +13,9 @@ use crate::{plain::PlainGit, shown};
 /// Bytes of a path, and of a line that is shown.
 const LONGEST: usize = 4096;
 
-/// A line, and the commit that it is from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blamed {
-    pub commit: CommitId,
-    /// The line as it is now, fit to be shown.
-    pub text: String,
-    /// The first line of the commit's message, fit to be shown.
-    pub subject: String,
-}
-
 impl<S: Sandboxes> PlainGit<S> {
-    /// The commit that a line of the default branch is from. Lines are counted from 1.
-    pub async fn blame(
+    /// As [`contracts::forge::Forges::blame`].
+    pub(crate) async fn blamed(
         &self,
         repository: &RepositoryName,
         path: &str,

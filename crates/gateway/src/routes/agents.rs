@@ -20,13 +20,13 @@ use futures::{
 };
 use tokio::sync::mpsc::{self, error::TrySendError};
 use wire::{
-    agent::{AgentHears, AgentSays, Agents, AgentsInside, StartAgent},
+    agent::{AgentHears, AgentInside, AgentSays, Agents, AgentsInside, StartAgent},
     error::{Code, Problem, Refusal},
 };
 
 use crate::{
-    agent_shapes, desk::Unworked, door::Door, extract::web_socket, problem::Answer, spoken::Spoken,
-    values::cleaned,
+    agent_offers, agent_shapes, door::Door, extract::web_socket, problem::Answer, sockets::Start,
+    spoken::Spoken, values::cleaned,
 };
 
 /// How long a caller may take to say what it wants.
@@ -41,7 +41,7 @@ const WAITING: usize = 64;
 /// The programs that this server can work with
 #[utoipa::path(get, path = "/v1/agents", tag = "agents", responses((status = 200, body = Agents)))]
 pub(crate) async fn list<S: Sandboxes>(State(door): State<Door<S>>) -> Json<Agents> {
-    Json(door.agents.list())
+    Json(agent_offers::offered(&door.agents.list()))
 }
 
 /// Which programs a sandbox has, at which versions
@@ -57,7 +57,14 @@ pub(crate) async fn inside<S: Sandboxes>(
     Path(sandbox): Path<String>,
 ) -> Answer<Json<AgentsInside>> {
     let found = door.find(&sandbox).await?;
-    Ok(Json(door.agents.inside(&found).await?))
+    let inside = door.agents.inside(&found).await.map_err(|error| {
+        Problem::new(Code::Lost, error.to_string()).with_help("the server's log says more")
+    })?;
+    let agents = inside.into_iter();
+    let agents = agents
+        .map(|(name, it)| AgentInside { name, presence: agent_offers::presence(it) })
+        .collect();
+    Ok(Json(AgentsInside { agents }))
 }
 
 /// Has an agent work in a sandbox, over a WebSocket
@@ -90,7 +97,9 @@ async fn converse<S: Sandboxes>(door: Door<S>, sandbox: Listed, socket: WebSocke
     // Whoever ends the server waits for what is said here last.
     let _talk = door.closing.talks.token();
     let (mut sink, mut source) = socket.split();
-    let last = match begin(&mut source).await {
+    let start = begin(&mut source).await;
+    let start = start.and_then(|start| agent_offers::start(&*door.agents, &sandbox, start));
+    let last = match start {
         Err(problem) => Some(Err(problem)),
         Ok(start) => tokio::select! {
             ended = run(&door, &sandbox, &start, &mut sink, &mut source) => ended,
@@ -131,7 +140,7 @@ async fn begin(source: &mut Source) -> Result<StartAgent, Problem> {
 async fn run<S: Sandboxes>(
     door: &Door<S>,
     sandbox: &Listed,
-    start: &StartAgent,
+    start: &Start,
     sink: &mut Sink,
     source: &mut Source,
 ) -> Option<Result<AgentSays, Problem>> {
@@ -144,8 +153,7 @@ async fn run<S: Sandboxes>(
         biased;
         (worked, ()) = running => Some(match worked {
             Ok(outcome) => Ok(AgentSays::Finished(agent_shapes::outcome(outcome))),
-            Err(Unworked::Refused(problem)) => Err(problem),
-            Err(Unworked::Failed(error)) => Err(agent_shapes::trouble(error)),
+            Err(error) => Err(agent_offers::not_worked(error)),
         }),
         left = listen(source, to_agent) => match left {
             Left::Gone => None,

@@ -4,7 +4,7 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use contracts::sandbox::Sandboxes;
+use contracts::{egress::LogWish, sandbox::Sandboxes};
 use wire::{
     egress::{
         EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LOG_LIMIT, LearnedEgress,
@@ -15,6 +15,7 @@ use wire::{
 
 use crate::{
     door::{Called, Door},
+    egress_shapes,
     extract::{Asked, Words, bad},
     problem::Answer,
 };
@@ -34,7 +35,8 @@ pub(crate) async fn explain<S: Sandboxes>(
     Asked(wish): Asked<ExplainEgress>,
 ) -> Answer<Json<ExplainedEgress>> {
     let id = door.find(&sandbox).await?.id;
-    Ok(Json(door.networks.explain(id, &wish)?))
+    let explained = door.networks.explain(id, &wish.method, &wish.url)?;
+    Ok(Json(egress_shapes::explained(&explained)))
 }
 
 /// Proposes the smallest policy for what the sandbox did and tried
@@ -50,7 +52,7 @@ pub(crate) async fn learned<S: Sandboxes>(
     Path(sandbox): Path<String>,
 ) -> Answer<Json<LearnedEgress>> {
     let id = door.find(&sandbox).await?.id;
-    Ok(Json(door.networks.learned(id)?))
+    Ok(Json(egress_shapes::learned(door.networks.learned(id)?)))
 }
 
 /// What the sandbox did and tried, the newest at the end
@@ -79,7 +81,9 @@ pub(crate) async fn log<S: Sandboxes>(
         Called::Id(id) => id,
         Called::Name(_) => door.find(&sandbox).await?.id,
     };
-    Ok(Json(door.networks.log(id, query).await?))
+    let wish = LogWish { only_refused: query.refused, most: query.most };
+    let exchanges = door.networks.log(id, wish).await?;
+    Ok(Json(egress_shapes::log(exchanges)))
 }
 
 /// Reads the server's files again, and says what changed
@@ -94,5 +98,5 @@ pub(crate) async fn log<S: Sandboxes>(
 pub(crate) async fn reload<S: Sandboxes>(
     State(door): State<Door<S>>,
 ) -> Answer<Json<ReloadedPolicy>> {
-    Ok(Json(door.networks.reload().await?))
+    Ok(Json(egress_shapes::reloaded(door.networks.reload().await?)))
 }

@@ -29,8 +29,9 @@ use crate::{
     convert,
     door::Door,
     extract::web_socket,
-    problem::{Answer, problem},
-    values::{Cleaned, Values, cleaned},
+    problem::{Answer, Trouble, problem},
+    sockets::{Cleaned, Values},
+    values::cleaned,
 };
 
 /// How long a caller may take to say what it wants.
@@ -160,11 +161,13 @@ async fn begin<S: Sandboxes>(
     let exposed = match start.expose.as_ref().filter(|wish| !wish.names.is_empty()) {
         Some(wish) => {
             let program = start.argv.first().map(String::as_str).unwrap_or_default();
-            door.values.expose(wish, sandbox, program).await?
+            let exposing = convert::exposing(wish)?;
+            door.values.expose(&exposing, sandbox, program).await.map_err(Trouble::from)?
         }
         None => Vec::new(),
     };
     let mut command = command(start, sandbox);
+    let exposed = exposed.iter().map(|(name, it)| (name.to_string(), it.expose().to_owned()));
     command.environment.extend(exposed);
     Ok((name, command))
 }

@@ -22,7 +22,7 @@ use crate::{
     driven::{News, driven},
     extract::{Asked, bad},
     problem::{Answer, problem},
-    values::Values,
+    sockets::Values,
 };
 
 /// The shortest beginning of a key that may stand for it.
@@ -49,7 +49,7 @@ pub(crate) async fn build<S: Sandboxes>(
         .map_err(|reason| SandboxError::Image { image: wish.base.clone(), reason })?;
     let compute = convert::compute(wish.compute, Compute::default());
     compute.check().map_err(|reason| SandboxError::Limit { reason })?;
-    let sources = door.sources.resolve(&wish.repositories).await?;
+    let sources = door.sources.resolve(&convert::sources(wish.repositories)?).await?;
     // A server that has just started does not know yet where the registries are.
     door.networks.settled().await;
     let network = door.networks.for_setup(&door.owner());

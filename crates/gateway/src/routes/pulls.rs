@@ -7,10 +7,11 @@ use axum::{
 };
 use contracts::forge::{Author, Check, CheckState, Comment, Merge, Opinion, Outcome, Review};
 use domain::{
-    code::{CommitId, PullRequestNumber, RepositoryName},
+    code::{CommitId, PullRequestNumber},
     people::{Action, Relation},
     time::Timestamp,
 };
+use engine::PullAt;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use wire::{
@@ -22,7 +23,7 @@ use wire::{
     task::shown::Patch,
 };
 
-use super::tasks::look::repository;
+use super::named::repository;
 use crate::{
     extract::{Asked, Bare, Words, bad},
     problem::Answer,
@@ -56,7 +57,7 @@ pub(crate) async fn list(
     Words(query): Words<PullQuery>,
 ) -> Answer<Json<Pulls>> {
     let repository = repository(&query.repository)?;
-    let pulls = behind.door.pulls.pulls(&repository).await?;
+    let pulls = behind.front().pulls(&repository).await?;
     let pulls = pulls.into_iter().map(|it| task_shapes::pull(it, &repository)).collect();
     Ok(Json(Pulls { pulls }))
 }
@@ -71,7 +72,7 @@ pub(crate) async fn one(
     Path(at): Path<PullPath>,
     Words(query): Words<PullQuery>,
 ) -> Answer<Json<Pull>> {
-    shown(&behind, &repository(&query.repository)?, number(&at)).await
+    shown(&behind, &pull_at(&query, &at)?).await
 }
 
 /// Shows what a pull request would change, as a patch
@@ -84,8 +85,7 @@ pub(crate) async fn diff(
     Path(at): Path<PullPath>,
     Words(query): Words<PullQuery>,
 ) -> Answer<Json<Patch>> {
-    let repository = repository(&query.repository)?;
-    let diff = behind.door.pulls.diff(&repository, number(&at)).await?;
+    let diff = behind.front().pull_diff(&pull_at(&query, &at)?).await?;
     Ok(Json(task_shapes::patch(&diff)))
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn comment(
     Words(query): Words<PullQuery>,
     Asked(wish): Asked<NewComment, LONGEST>,
 ) -> Answer<Json<Pull>> {
-    let repository = repository(&query.repository)?;
+    let at = pull_at(&query, &at)?;
     if wish.text.trim().is_empty() {
         return Err(bad("the text is empty"));
     }
@@ -120,8 +120,8 @@ pub(crate) async fn comment(
         text: wish.text,
         place,
     };
-    behind.door.pulls.comment(&repository, number(&at), &comment).await?;
-    shown(&behind, &repository, number(&at)).await
+    behind.front().comment(&at, &comment).await?;
+    shown(&behind, &at).await
 }
 
 /// Reviews a pull request: an approval makes a draft one that is ready
@@ -135,7 +135,7 @@ pub(crate) async fn review(
     Words(query): Words<PullQuery>,
     Asked(wish): Asked<NewReview, LONGEST>,
 ) -> Answer<Json<Pull>> {
-    let repository = repository(&query.repository)?;
+    let at = pull_at(&query, &at)?;
     not_too_long(&wish.text)?;
     let opinion = match wish.opinion {
         PullOpinion::Approves => Opinion::Approves,
@@ -154,8 +154,8 @@ pub(crate) async fn review(
         opinion,
         text: wish.text,
     };
-    behind.door.pulls.review(&repository, number(&at), &review).await?;
-    shown(&behind, &repository, number(&at)).await
+    behind.front().review(&at, &review).await?;
+    shown(&behind, &at).await
 }
 
 /// Says how a check of a commit stands
@@ -169,7 +169,7 @@ pub(crate) async fn check(
     Words(query): Words<PullQuery>,
     Asked(wish): Asked<NewCheck, SMALL>,
 ) -> Answer<Json<Pull>> {
-    let repository = repository(&query.repository)?;
+    let at = pull_at(&query, &at)?;
     if wish.name.trim().is_empty() || wish.name.len() > 200 || wish.summary.len() > 1000 {
         return Err(bad("a check has a name of 1 to 200 bytes and a summary of at most 1000"));
     }
@@ -184,8 +184,8 @@ pub(crate) async fn check(
         },
         summary: wish.summary,
     };
-    behind.door.pulls.check(&repository, number(&at), &check).await?;
-    shown(&behind, &repository, number(&at)).await
+    behind.front().check(&at, &check).await?;
+    shown(&behind, &at).await
 }
 
 /// Merges the commit that was looked at, and no other
@@ -200,10 +200,10 @@ pub(crate) async fn merge(
     Asked(wish): Asked<MergePull, SMALL>,
 ) -> Answer<Json<Merged>> {
     may_merge(&behind)?;
-    let repository = repository(&query.repository)?;
+    let at = pull_at(&query, &at)?;
     let by = Author::Person(behind.door.owner.clone());
     let merge = Merge { head: commit(&wish.head)?, base: wish.base, by };
-    let commit = behind.door.pulls.merge(&repository, number(&at), &merge).await?;
+    let commit = behind.front().merge(&at, &merge).await?;
     Ok(Json(Merged { commit: commit.to_string() }))
 }
 
@@ -219,19 +219,15 @@ pub(crate) async fn close(
     Asked(_): Bare,
 ) -> Answer<Json<Pull>> {
     may_merge(&behind)?;
-    let repository = repository(&query.repository)?;
+    let at = pull_at(&query, &at)?;
     let by = Author::Person(behind.door.owner.clone());
-    behind.door.pulls.close(&repository, number(&at), &by).await?;
-    shown(&behind, &repository, number(&at)).await
+    behind.front().close(&at, &by).await?;
+    shown(&behind, &at).await
 }
 
-async fn shown(
-    behind: &Behind,
-    repository: &RepositoryName,
-    number: PullRequestNumber,
-) -> Answer<Json<Pull>> {
-    let pull = behind.door.pulls.pull(repository, number).await?;
-    Ok(Json(task_shapes::pull(pull, repository)))
+async fn shown(behind: &Behind, at: &PullAt) -> Answer<Json<Pull>> {
+    let pull = behind.front().pull(at).await?;
+    Ok(Json(task_shapes::pull(pull, &at.repository)))
 }
 
 pub(super) fn may_merge(behind: &Behind) -> Answer<()> {
@@ -243,8 +239,9 @@ pub(super) fn may_merge(behind: &Behind) -> Answer<()> {
     Err(Problem::new(Code::Forbidden, message).into())
 }
 
-const fn number(at: &PullPath) -> PullRequestNumber {
-    PullRequestNumber(at.number)
+fn pull_at(query: &PullQuery, path: &PullPath) -> Answer<PullAt> {
+    let repository = repository(&query.repository)?;
+    Ok(PullAt { repository, number: PullRequestNumber(path.number) })
 }
 
 fn commit(text: &str) -> Answer<CommitId> {

@@ -36,8 +36,9 @@ pub(crate) async fn create<S: Sandboxes>(
     let compute = convert::compute(wish.compute, Compute::default());
     // Before anything is fetched for it.
     compute.check().map_err(|reason| SandboxError::Limit { reason })?;
-    let wished = wish.network.as_ref();
-    let network = wished.map(|wish| door.networks.network(wish, &door.owner())).transpose()?;
+    let wished = wish.network;
+    let wished = wished.map(convert::network_wish).transpose()?;
+    let network = wished.map(|wish| door.networks.network(&wish, &door.owner())).transpose()?;
     let spec = Spec {
         id: match &wish.id {
             Some(id) => id.parse().map_err(|error| bad(format!("{error}")))?,
@@ -49,7 +50,7 @@ pub(crate) async fn create<S: Sandboxes>(
         image: wish.image.unwrap_or_else(|| USUAL_IMAGE.to_owned()),
         tier: convert::tier(wish.tier),
         compute,
-        sources: door.sources.resolve(&wish.repositories).await?,
+        sources: door.sources.resolve(&convert::sources(wish.repositories)?).await?,
         hooks: convert::hooks(wish.hooks),
         workspace: convert::workspace(wish.read_only),
         conditions: None,

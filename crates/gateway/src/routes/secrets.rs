@@ -9,21 +9,12 @@ use axum::{
     routing::{get, post},
 };
 use contracts::secret::SecretName;
-use futures::future::BoxFuture;
 use wire::{
     error::{Code, Problem, Refusal},
     secret::{RotatedKey, Secret, Secrets, SetSecret},
 };
 
-use crate::{extract::Asked, problem::Answer};
-
-/// Where secrets are kept.
-pub trait SecretShelf: Send + Sync + 'static {
-    fn set(&self, name: SecretName, wish: SetSecret) -> BoxFuture<'_, Result<Secret, Problem>>;
-    fn list(&self) -> BoxFuture<'_, Result<Secrets, Problem>>;
-    fn delete(&self, name: SecretName) -> BoxFuture<'_, Result<(), Problem>>;
-    fn rotate_key(&self) -> BoxFuture<'_, Result<RotatedKey, Problem>>;
-}
+use crate::{extract::Asked, problem::Answer, secret_shapes, sockets::SecretShelf};
 
 type Shelf = Arc<dyn SecretShelf>;
 
@@ -51,7 +42,8 @@ pub(crate) async fn set(
     Path(name): Path<String>,
     Asked(wish): Asked<SetSecret>,
 ) -> Answer<Json<Secret>> {
-    Ok(Json(shelf.set(named(&name)?, wish).await?))
+    let entry = secret_shapes::entry(named(&name)?, wish)?;
+    Ok(Json(secret_shapes::described(shelf.set(entry).await?)))
 }
 
 /// All secrets, without their values
@@ -62,7 +54,7 @@ pub(crate) async fn set(
     responses((status = 200, body = Secrets), (status = "5XX", body = Refusal))
 )]
 pub(crate) async fn list(State(shelf): State<Shelf>) -> Answer<Json<Secrets>> {
-    Ok(Json(shelf.list().await?))
+    Ok(Json(secret_shapes::kept(shelf.list().await?)))
 }
 
 /// What is known of a secret, without its value
@@ -77,9 +69,9 @@ pub(crate) async fn one(
     State(shelf): State<Shelf>,
     Path(name): Path<String>,
 ) -> Answer<Json<Secret>> {
-    let name = named(&name)?.to_string();
+    let name = named(&name)?;
     let found = shelf.list().await?.secrets.into_iter().find(|secret| secret.name == name);
-    found.map(Json).ok_or_else(|| {
+    found.map(|found| Json(secret_shapes::described(found))).ok_or_else(|| {
         Problem::new(Code::NotFound, format!("there is no secret `{name}`"))
             .with_help("`lamp secret list` shows those that exist")
             .into()
@@ -110,7 +102,7 @@ pub(crate) async fn delete(
     responses((status = 200, body = RotatedKey), (status = "4XX", body = Refusal))
 )]
 pub(crate) async fn rotate_key(State(shelf): State<Shelf>) -> Answer<Json<RotatedKey>> {
-    Ok(Json(shelf.rotate_key().await?))
+    Ok(Json(secret_shapes::turned(shelf.rotate_key().await?)))
 }
 
 /// The name is not repeated when it is wrong: it may be a value in the wrong place.

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use axum::{Json, extract::State};
 use domain::money::Money;
+use engine::Line;
 use store::{Filter, Page, TaskView};
 use wire::{
     task::{
-        shown::Repositories,
+        shown::{KnownRepository, Repositories},
         usage::{Share, Usage, UsageQuery},
     },
     why::{Why, WhyQuery},
 };
 
-use super::tasks::look;
+use super::named;
 use crate::{
     extract::{NoWords, Words, bad},
     problem::Answer,
@@ -37,9 +38,9 @@ pub(crate) async fn usage(
     State(behind): State<Behind>,
     Words(query): Words<UsageQuery>,
 ) -> Answer<Json<Usage>> {
-    let repository = query.repository.as_deref().map(look::repository).transpose()?;
+    let repository = query.repository.as_deref().map(named::repository).transpose()?;
     let filter = Filter { repository, ..Filter::default() };
-    let store = behind.store()?;
+    let store = behind.store();
     let mut page = Page { before: None, size: Page::LONGEST };
     let mut sums = Sums::default();
     loop {
@@ -119,7 +120,7 @@ pub(crate) async fn why(
     State(behind): State<Behind>,
     Words(query): Words<WhyQuery>,
 ) -> Answer<Json<Why>> {
-    look::repository(&query.repository)?;
+    let repository = named::repository(&query.repository)?;
     if query.line == 0 {
         return Err(bad("lines are counted from 1"));
     }
@@ -128,7 +129,9 @@ pub(crate) async fn why(
     if climbs || path.len() > wire::PATH_LIMIT || path.contains('\0') {
         return Err(bad("`path` is a file inside the repository, like `src/login.rs`"));
     }
-    Ok(Json(behind.door.tasks.why(&query).await?))
+    let line = Line { repository, path: query.path, number: query.line };
+    let why = behind.front().why(&line).await?;
+    Ok(Json(task_shapes::why(why, line, &|id| behind.person(id))))
 }
 
 /// Lists the repositories that this server knows
@@ -142,6 +145,8 @@ pub(crate) async fn repositories(
     State(behind): State<Behind>,
     Words(NoWords {}): Words<NoWords>,
 ) -> Answer<Json<Repositories>> {
-    let repositories = behind.door.tasks.repositories().await?;
+    let known = behind.front().repositories().await?.into_iter();
+    let repositories =
+        known.map(|it| KnownRepository { name: it.name.to_string(), url: it.url }).collect();
     Ok(Json(Repositories { repositories }))
 }

@@ -6,12 +6,16 @@ mod next;
 mod plan;
 mod pull;
 mod shown;
+mod spent;
+mod why;
 
 pub(crate) use event::{recorded, said};
 pub(crate) use found::{checks, review};
 pub(crate) use plan::{conditions_in, task_plan};
 pub(crate) use pull::{patch, pull};
-pub(crate) use shown::{Told, detail, spent, summary};
+pub(crate) use shown::{Told, detail, summary};
+pub(crate) use spent::spent;
+pub(crate) use why::why;
 
 use domain::time::Timestamp;
 use wire::{money::Money, time::Time};

@@ -20,3 +20,4 @@ mod taking_back;
 mod task_stage;
 mod tasks;
 mod values;
+mod without;

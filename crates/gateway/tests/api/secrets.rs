@@ -2,58 +2,46 @@
 
 use std::{collections::BTreeMap, sync::Mutex};
 
-use contracts::secret::SecretName;
+use contracts::secret::{Description, Entry, OldKey, SecretName, Turned};
+use domain::time::Timestamp;
 use futures::future::BoxFuture;
-use gateway::SecretShelf;
+use gateway::sockets::{Kept, SecretShelf, ShelfError};
 use wire::{
     client::ClientError,
-    error::{Code, Problem},
-    secret::{Place, RotatedKey, Secret, Secrets, SetSecret},
+    error::Code,
+    secret::{Place, SetSecret},
 };
 
 use crate::stage::Stage;
 
 /// Keeps what it is given, in memory.
 #[derive(Debug, Default)]
-pub(crate) struct ScriptedShelf(Mutex<BTreeMap<String, Secret>>);
+pub(crate) struct ScriptedShelf(Mutex<BTreeMap<SecretName, Description>>);
 
 impl SecretShelf for ScriptedShelf {
-    fn set(&self, name: SecretName, wish: SetSecret) -> BoxFuture<'_, Result<Secret, Problem>> {
-        let SetSecret { value: _, hosts, places, agents, expose, note } = wish;
+    fn set(&self, entry: Entry) -> BoxFuture<'_, Result<Description, ShelfError>> {
+        let Entry { name, value: _, binding, note } = entry;
         let mut kept = self.0.lock().unwrap();
-        let name = name.to_string();
         let version = kept.get(&name).map_or(1, |secret| secret.version + 1);
-        let (created_at_millis, updated_at_millis) = (1, 2);
-        let secret = Secret {
-            name: name.clone(),
-            hosts,
-            places,
-            agents,
-            expose,
-            note,
-            version,
-            created_at_millis,
-            updated_at_millis,
-        };
+        let (created, updated) = (Timestamp::from_millis(1), Timestamp::from_millis(2));
+        let secret = Description { name: name.clone(), binding, note, version, created, updated };
         kept.insert(name, secret.clone());
         Box::pin(async { Ok(secret) })
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Secrets, Problem>> {
+    fn list(&self) -> BoxFuture<'_, Result<Kept, ShelfError>> {
         let secrets = self.0.lock().unwrap().values().cloned().collect();
-        Box::pin(async { Ok(Secrets { secrets, broken: Vec::new() }) })
+        Box::pin(async { Ok(Kept { secrets, broken: Vec::new() }) })
     }
 
-    fn delete(&self, name: SecretName) -> BoxFuture<'_, Result<(), Problem>> {
-        let gone = self.0.lock().unwrap().remove(&name.to_string());
-        let answer =
-            gone.map(drop).ok_or_else(|| Problem::new(Code::NotFound, "there is no such secret"));
-        Box::pin(async { answer })
+    fn delete(&self, name: SecretName) -> BoxFuture<'_, Result<(), ShelfError>> {
+        let gone = self.0.lock().unwrap().remove(&name);
+        Box::pin(async { gone.map(drop).ok_or(ShelfError::Unknown(name)) })
     }
 
-    fn rotate_key(&self) -> BoxFuture<'_, Result<RotatedKey, Problem>> {
+    fn rotate_key(&self) -> BoxFuture<'_, Result<Turned, ShelfError>> {
         let secrets = self.0.lock().unwrap().len();
-        Box::pin(async move { Ok(RotatedKey { secrets, old_key_kept: None }) })
+        Box::pin(async move { Ok(Turned { secrets, old_key: OldKey::Gone }) })
     }
 }
 

@@ -2,16 +2,21 @@
 
 use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
-use gateway::{Closing, Door, NoNetworks, NoSources, NoTasks, Patience, TaskDoor, Token};
+use engine::Engine;
+use gateway::{Closing, Door, Patience, TaskDoor, Token};
+use store::Place;
 use tempfile::TempDir;
 use testkit::{
+    clock::AnyClock,
     ids::SystemIds,
     ledger::Ledger,
-    world::{ScriptedPulls, ScriptedSandboxes},
+    world::{ScriptedSandboxes, World},
 };
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::client::{Client, Endpoint};
+
+use crate::without::Without;
 
 /// Short, so that a test sees it pass.
 const PATIENCE: Patience = Patience {
@@ -33,9 +38,11 @@ impl Stage {
         let directory = tempfile::tempdir().unwrap();
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
+        let place = Place::new(directory.path().join("data"));
+        let store = Arc::new(store::open(&place.sqlite_url(), &place).await.unwrap());
+        let world = Arc::new(World::new(ledger.clone(), AnyClock::System));
         let tasks = TaskDoor {
-            tasks: Arc::new(NoTasks),
-            pulls: Arc::new(ScriptedPulls::new(ledger.clone())),
+            front: Arc::new(Engine::new(store, world, World::settings("engine"))),
             ids: Arc::new(SystemIds),
             person: testkit::ann(),
             owner: "ann".to_owned(),
@@ -43,10 +50,10 @@ impl Stage {
         };
         let door = Door {
             sandboxes: Arc::new(ScriptedSandboxes::new(ledger)),
-            sources: Arc::new(NoSources),
-            networks: Arc::new(NoNetworks),
+            sources: Arc::new(Without),
+            networks: Arc::new(Without),
             values: Arc::new(crate::values::OneValue),
-            agents: Arc::new(gateway::NoAgents),
+            agents: Arc::new(Without),
             ids: Arc::new(SystemIds),
             owner: "ann".to_owned(),
             version: "1.2.3".to_owned(),

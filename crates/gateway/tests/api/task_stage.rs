@@ -2,28 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use contracts::{clock::Clock as _, forge::Diff, sandbox::Cut};
-use domain::{
-    id::TaskId,
-    limits::Limits,
-    money::Money,
-    people::Person,
-    queue::Places,
-    request::{ChannelKind, Request, Trigger, Triggerer},
-    task::{Ask, ForgeNews, Task},
-};
-use engine::{Engine, Settings, SubmitError};
-use futures::future::BoxFuture;
-use gateway::{Closing, Patience, PullDesk, TaskChange, TaskDesk, TaskDoor};
+use contracts::{clock::Clock as _, forge::PullRequests};
+use domain::{people::Person, task::ForgeNews};
+use engine::{Engine, Front};
+use gateway::{Closing, Patience, TaskDoor};
 use store::{OpenOptions, Place, Store};
 use tempfile::TempDir;
-use testkit::{
-    bob,
-    clock::AnyClock,
-    ids::SystemIds,
-    ledger::Ledger,
-    world::{ScriptedPulls, World},
-};
+use testkit::{bob, clock::AnyClock, ids::SystemIds, ledger::Ledger, world::World};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{UnixListener, UnixStream},
@@ -31,12 +16,11 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use wire::{
     client::{Client, Endpoint},
-    error::{Code, Problem},
+    error::Code,
     task::{
         new::{Access, NewRepository, NewTask},
-        shown::{self, KnownRepository},
+        shown,
     },
-    why::{Why, WhyQuery},
 };
 
 /// Short where a test sees it pass.
@@ -52,80 +36,6 @@ pub(crate) struct TaskStage {
     running: TaskTracker,
 }
 
-/// Has scripted tasks done.
-struct Scripted(Engine<World>);
-
-impl TaskDesk for Scripted {
-    fn store(&self) -> Option<&Arc<Store>> {
-        Some(self.0.store())
-    }
-
-    fn places(&self) -> Places {
-        Settings::default().places
-    }
-
-    fn order<'a>(
-        &'a self,
-        by: &'a Person,
-        _door: ChannelKind,
-        wish: &'a NewTask,
-    ) -> BoxFuture<'a, Result<(Trigger, Limits), Problem>> {
-        Box::pin(async {
-            let first = wish.repositories.first().unwrap();
-            let trigger = testkit::trigger(&first.name, &wish.text).unwrap();
-            let by = Triggerer::Person(by.clone());
-            let mut limits = Limits::default();
-            if let Some(budget) = wish.budget_micros {
-                limits.budget = Money::from_micros(budget);
-            }
-            Ok((Trigger { by, model: wish.model.clone(), ..trigger }, limits))
-        })
-    }
-
-    fn submit_as(
-        &self,
-        task: TaskId,
-        trigger: Trigger,
-        limits: Limits,
-    ) -> BoxFuture<'_, Result<(), SubmitError>> {
-        Box::pin(self.0.submit_as(task, trigger, limits))
-    }
-
-    fn ask(&self, task: TaskId, by: Person, ask: Ask) -> BoxFuture<'_, Result<Task, SubmitError>> {
-        Box::pin(self.0.ask(task, by, ask))
-    }
-
-    fn branch(&self, task: TaskId, _request: &Request) -> Option<String> {
-        Some(format!("agent/{task}"))
-    }
-
-    fn diff<'a>(&'a self, change: &'a TaskChange) -> BoxFuture<'a, Result<Diff, Problem>> {
-        Box::pin(async {
-            let text = format!("{}..{}\n", change.base, change.commit).into_bytes();
-            Ok(Diff { text, cut: Cut::Whole })
-        })
-    }
-
-    fn why<'a>(&'a self, query: &'a WhyQuery) -> BoxFuture<'a, Result<Why, Problem>> {
-        Box::pin(async {
-            Ok(Why {
-                repository: query.repository.clone(),
-                path: query.path.clone(),
-                line: query.line,
-                commit: "a".repeat(40),
-                text: None,
-                subject: None,
-                origin: None,
-            })
-        })
-    }
-
-    fn repositories(&self) -> BoxFuture<'_, Result<Vec<KnownRepository>, Problem>> {
-        let known = KnownRepository { name: "acme/web".to_owned(), url: "file:///web".to_owned() };
-        Box::pin(async { Ok(vec![known]) })
-    }
-}
-
 impl TaskStage {
     pub(crate) async fn new() -> Self {
         Self::of(bob(), PATIENCE).await
@@ -134,13 +44,17 @@ impl TaskStage {
     /// Whose server it is, and how patient it is.
     pub(crate) async fn of(person: Person, patience: Patience) -> Self {
         let directory = Arc::new(tempfile::tempdir().unwrap());
-        Self::at(directory, person, patience, None).await
+        Self::at(directory, person, patience, |engine, _world| Arc::new(engine)).await
     }
 
     /// With pull requests that are kept elsewhere.
-    pub(crate) async fn with_pulls(pulls: Arc<dyn PullDesk>) -> Self {
+    pub(crate) async fn with_pulls(pulls: Arc<impl PullRequests>) -> Self {
         let directory = Arc::new(tempfile::tempdir().unwrap());
-        Self::at(directory, bob(), PATIENCE, Some(pulls)).await
+        let front = |engine: Engine<World>, world: World| {
+            let (store, world) = (Arc::clone(engine.store()), Arc::new(world.with_pulls(pulls)));
+            Arc::new(Engine::new(store, world, World::settings("engine"))) as Arc<dyn Front>
+        };
+        Self::at(directory, bob(), PATIENCE, front).await
     }
 
     /// The same data, another start.
@@ -149,25 +63,25 @@ impl TaskStage {
         self.engine.store().close().await;
         let directory = Arc::clone(&self.directory);
         fs_err::remove_file(directory.path().join("lamp.sock")).unwrap();
-        Self::at(directory, bob(), PATIENCE, None).await
+        Self::at(directory, bob(), PATIENCE, |engine, _world| Arc::new(engine)).await
     }
 
     async fn at(
         directory: Arc<TempDir>,
         person: Person,
         patience: Patience,
-        pulls: Option<Arc<dyn PullDesk>>,
+        front: impl FnOnce(Engine<World>, World) -> Arc<dyn Front>,
     ) -> Self {
         let (stop, running) = (CancellationToken::new(), TaskTracker::new());
         let place = Place::new(directory.path().join("data"));
         let options = OpenOptions::DEFAULT;
         let store = store::open_with(&place.sqlite_url(), &place, options).await.unwrap();
         let ledger = Ledger::open(directory.path().join("outside")).unwrap();
-        let world = Arc::new(World::new(ledger.clone(), AnyClock::System));
-        let engine = Engine::new(Arc::new(store), world, World::settings("engine"));
+        let world = World::new(ledger, AnyClock::System);
+        let hands = Arc::new(world.clone());
+        let engine = Engine::new(Arc::new(store), hands, World::settings("engine"));
         let door = TaskDoor {
-            tasks: Arc::new(Scripted(engine.clone())),
-            pulls: pulls.unwrap_or_else(|| Arc::new(ScriptedPulls::new(ledger))),
+            front: front(engine.clone(), world),
             ids: Arc::new(SystemIds),
             person,
             owner: "bob".to_owned(),

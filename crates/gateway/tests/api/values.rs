@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 
-use contracts::sandbox::Listed;
+use contracts::{
+    sandbox::Listed,
+    secret::{ExposeError, SecretName, SecretValue},
+};
 use futures::future::BoxFuture;
-use gateway::{Cleaned, Values};
-use wire::{error::Problem, exec::ExposeSecrets, files::PathQuery};
+use gateway::sockets::{Cleaned, Exposing, NotCleaned, Values};
+use wire::files::PathQuery;
 
 use crate::stage::Stage;
 
@@ -13,7 +16,7 @@ use crate::stage::Stage;
 pub(crate) struct OneValue;
 
 impl Values for OneValue {
-    fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, Problem> {
+    fn stream(&self) -> Result<Option<Box<dyn Cleaned>>, NotCleaned> {
         Ok(None)
     }
 
@@ -23,12 +26,13 @@ impl Values for OneValue {
 
     fn expose<'a>(
         &'a self,
-        wish: &'a ExposeSecrets,
+        wish: &'a Exposing,
         _sandbox: &'a Listed,
         _program: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<(String, String)>, Problem>> {
+    ) -> BoxFuture<'a, Result<Vec<(SecretName, SecretValue)>, ExposeError>> {
         Box::pin(async {
-            Ok(wish.names.iter().map(|it| (it.clone(), "hush-hush".to_owned())).collect())
+            let value = SecretValue::new("hush-hush".to_owned());
+            Ok(wish.names.iter().map(|it| (it.clone(), value.clone())).collect())
         })
     }
 }

@@ -30,6 +30,7 @@ pub use alone::Alone;
 pub use error::MirrorError;
 
 use crate::{
+    mirror::Mirror,
     program::{Git, Hash},
     remote::ORIGIN,
     source::Source,
@@ -50,14 +51,6 @@ struct Shared {
     seen: Mutex<HashSet<(RepositoryName, CommitId)>>,
     /// One fetch of a mirror at a time, in this process; a lock on a file does the same for others.
     fetching: Mutex<HashMap<RepositoryName, Arc<tokio::sync::Mutex<()>>>>,
-}
-
-/// One of them, and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mirror {
-    /// The bare repository.
-    pub path: PathBuf,
-    pub source: Source,
 }
 
 /// What one mirror may cost.

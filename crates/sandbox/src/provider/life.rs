@@ -6,7 +6,7 @@ use contracts::sandbox::{SandboxError, State};
 use domain::id::SandboxId;
 use images::disk::DiskName;
 
-use super::{Entry, Inner, Sandbox, boot::remove_group, busy, open::DEATH};
+use super::{DEATH, Entry, Inner, Sandbox, boot::remove_group, busy};
 use crate::{body::Body, meter::Standing};
 
 /// Who is put to sleep.

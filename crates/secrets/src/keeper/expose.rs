@@ -7,7 +7,7 @@ use std::future::Future;
 
 use contracts::{
     sandbox::Owner,
-    secret::{SecretError, SecretName, SecretSource as _, SecretValue},
+    secret::{ExposeError, SecretError, SecretName, SecretSource as _, SecretValue},
 };
 use domain::{agent::AgentName, id::SandboxId};
 
@@ -36,20 +36,6 @@ pub struct Exposed {
 /// Writes down that a value enters a sandbox, before it does.
 pub trait Witness: Send + Sync {
     fn note(&self, exposed: &Exposed) -> impl Future<Output = Result<(), String>> + Send;
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExposeError {
-    #[error(transparent)]
-    Secret(#[from] SecretError),
-    #[error(
-        "the secret `{0}` does not enter sandboxes; if a tool needs its value, set it with `lamp secret set {0} --expose env`"
-    )]
-    NotExposed(SecretName),
-    #[error(
-        "that the secret `{name}` enters a sandbox cannot be written down, so it does not: {reason}"
-    )]
-    NotWritten { name: SecretName, reason: String },
 }
 
 impl Keeper {

@@ -21,6 +21,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+pub use contracts::secret::{Broken, Description, Entry, ExposeError, OldKey, Turned};
 use contracts::{
     Key,
     secret::{SecretError, SecretName, SecretSource, SecretValue},
@@ -31,9 +32,9 @@ use domain::{
 };
 
 pub use self::{
-    expose::{ExposeError, Exposed, Use, Witness},
-    record::{Description, RecordError},
-    turning::{Master, OldKey, Reseal, TurnError, Turned},
+    expose::{Exposed, Use, Witness},
+    record::RecordError,
+    turning::{Master, Reseal, TurnError},
 };
 use self::{
     grants::Grants,
@@ -73,13 +74,6 @@ struct State {
     redactions: Option<Arc<Redactions>>,
 }
 
-/// A secret that is there and cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
-    pub name: SecretName,
-    pub reason: String,
-}
-
 #[derive(Debug, thiserror::Error)]
 pub enum KeeperError {
     #[error("the secrets in `{}` cannot be kept", path.display())]
@@ -91,15 +85,6 @@ pub enum KeeperError {
          put the key back, or move the secrets away and set them again", key.display(), values.display()
     )]
     KeyIsLost { key: PathBuf, values: PathBuf },
-}
-
-/// A secret to be kept.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    pub name: SecretName,
-    pub value: SecretValue,
-    pub binding: Binding,
-    pub note: String,
 }
 
 /// What setting a secret came to.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use contracts::secret::{SecretName, SecretValue};
+use contracts::secret::{Description, SecretName, SecretValue};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -13,19 +13,6 @@ use crate::{
     binding::{Binding, Exposure, Header, Place},
     seal::{Rewrapped, SealError, Sealer},
 };
-
-/// What is known of a secret, without its value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Description {
-    pub name: SecretName,
-    pub binding: Binding,
-    /// What people said that it is for.
-    pub note: String,
-    /// Counts how often its value was set.
-    pub version: u64,
-    pub created: Timestamp,
-    pub updated: Timestamp,
-}
 
 /// A description, and the value that it describes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use contracts::secret::{OldKey, Turned};
+
 use super::{Grants, Inner, Keeper, KeeperError, Placeholders, State, read, values};
 use crate::{
     disk,
@@ -26,24 +28,6 @@ pub enum Master {
 pub trait Reseal: Send + Sync {
     /// Seals everything anew, by [`Sealer::rewrap`]. Why something still needs the old key is told in half a sentence, and it is kept.
     fn reseal(&self, sealer: &Sealer) -> Result<(), String>;
-}
-
-/// What turning over came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turned {
-    /// How many secrets have the new key.
-    pub secrets: usize,
-    pub old_key: OldKey,
-}
-
-/// What became of the key before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OldKey {
-    Gone,
-    /// Somebody else still needs it.
-    Kept {
-        reason: String,
-    },
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,9 @@
 //! Sealing, opening, and turning the master key over.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::{
+    os::unix::fs::PermissionsExt as _,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use proptest::prelude::*;
 
@@ -24,6 +27,30 @@ fn what_is_sealed_opens_for_its_context_only() {
 fn the_same_value_is_sealed_differently_each_time() {
     let sealer = sealer();
     assert_ne!(sealer.seal("a", b"value").unwrap(), sealer.seal("a", b"value").unwrap());
+}
+
+/// Gives what nobody can guess a few times, and then nothing.
+struct Running(AtomicUsize);
+
+impl Randomness for Running {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoRandomness> {
+        let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |it| it.checked_sub(1));
+        left.map_err(|_none| NoRandomness)?;
+        SystemRandomness.fill(bytes)
+    }
+}
+
+#[test]
+fn nothing_is_sealed_with_what_could_be_guessed() {
+    let keys = Keys::only(MasterKey::generate(&SystemRandomness).unwrap());
+    for times in 0..3 {
+        let dry = Sealer::new(keys.clone(), Running(AtomicUsize::new(times)));
+        let told = dry.seal("a", b"value").unwrap_err();
+        assert!(matches!(told, SealError::NoRandomness(_)), "{times}: {told}");
+    }
+    let enough = Sealer::new(keys, Running(AtomicUsize::new(3)));
+    assert!(enough.seal("a", b"value").is_ok(), "a data key, and two nonces");
+    assert!(MasterKey::generate(&Running(AtomicUsize::new(0))).is_err());
 }
 
 #[test]

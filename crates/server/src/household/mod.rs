@@ -12,24 +12,21 @@
 //! | [`wardrobe`], [`account`] | what sandboxes were given, and what they did, for receipts |
 //! | [`secrets`], [`redactor`] | secrets by step, and none in what is kept |
 //! | [`house`], [`style`] | repositories, work on its way out, and how it looks there |
-//! | [`order`], [`tasks`], [`pulls`], [`why`], [`works`] | what doors may ask for, and what drives it |
+//! | [`clerk`], [`works`] | which tasks may be begun, and what drives them |
 //! | [`channels`], [`owner`], [`keys`] | who is told, whose server it is, and with what it signs |
 
 mod account;
 mod channels;
+mod clerk;
 pub(crate) mod house;
 mod keys;
-mod order;
 mod outfits;
 mod owner;
 mod posts;
-mod pulls;
 mod redactor;
 mod secrets;
 mod style;
-mod tasks;
 mod wardrobe;
-mod why;
 mod works;
 
 use std::{path::Path, sync::Arc};
@@ -45,13 +42,14 @@ use terminal::report::Hint;
 pub(crate) use self::works::Works;
 use self::{
     channels::Notices,
+    clerk::Clerk,
     house::PlainForge,
     outfits::Outfitter,
     posts::Posts,
     secrets::{PATIENCE, Purse},
     wardrobe::Wardrobe,
 };
-use crate::outward::Outward;
+use crate::{outward::Outward, provider::Mirrored};
 
 /// All who work with programs in sandboxes here, for tasks and for people.
 pub(crate) type HouseCrew = Crew<Provider, Posts>;
@@ -61,6 +59,7 @@ pub(crate) type HouseCrew = Crew<Provider, Posts>;
 pub(crate) struct Household {
     sandboxes: Provider,
     outfits: Outfitter,
+    orders: Clerk,
     crew: Arc<HouseCrew>,
     forge: Arc<PlainForge>,
     notices: Notices,
@@ -92,6 +91,11 @@ impl Household {
                 sandboxes: sandboxes.clone(),
                 networks: outward.networks(),
                 wardrobe,
+            },
+            orders: Clerk {
+                reloader: Arc::clone(&outward.reloader),
+                broker: Arc::clone(outward.gatekeeper.broker()),
+                mirrored: Mirrored(sandboxes.clone()),
             },
             crew: Arc::new(crew(data, outward, sandboxes, posts)?),
             forge,
@@ -143,6 +147,7 @@ fn crew(
 impl Hands for Household {
     type Sandboxes = Provider;
     type Outfits = Outfitter;
+    type Orders = Clerk;
     type Agents = HouseCrew;
     type Forges = PlainForge;
     type Pulls = PlainForge;
@@ -157,6 +162,10 @@ impl Hands for Household {
 
     fn outfits(&self) -> &Outfitter {
         &self.outfits
+    }
+
+    fn orders(&self) -> &Clerk {
+        &self.orders
     }
 
     fn agents(&self) -> &HouseCrew {
@@ -185,25 +194,5 @@ impl Hands for Household {
 
     fn ids(&self) -> &SystemIds {
         &SystemIds
-    }
-}
-
-/// Until `order` is a rule of `provision` too.
-#[cfg(test)]
-mod agents {
-    pub(super) mod tests {
-        use provision::server_files::Said;
-
-        /// What the files of a server say: `lamp.yaml`, and more beside it.
-        pub(crate) fn said(server: &str, files: &[(&str, &str)]) -> Said {
-            let directory = tempfile::tempdir().unwrap();
-            let at = |name: &str| directory.path().join(name);
-            fs_err::create_dir(at("agents")).unwrap();
-            fs_err::write(at("lamp.yaml"), format!("version: 1\n{server}")).unwrap();
-            for (name, text) in files {
-                fs_err::write(at(name), text).unwrap();
-            }
-            Said::read(&at("lamp.yaml")).unwrap()
-        }
     }
 }

@@ -18,7 +18,6 @@ use domain::{
     id::TaskId,
     time::Timestamp,
 };
-use gateway::NetworkResolver as _;
 use provision::{
     outfit::{self, Sketch},
     roster,
@@ -226,7 +225,3 @@ fn unread(error: &io::Error) -> OutfitError {
 fn busy(error: &dyn std::error::Error) -> OutfitError {
     OutfitError::Busy { reason: error.to_string() }
 }
-
-#[cfg(test)]
-#[path = "outfits_tests.rs"]
-mod tests;

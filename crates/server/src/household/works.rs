@@ -7,23 +7,16 @@ use contracts::ids::SystemIds;
 use domain::{people::Person, queue::Places};
 use engine::{Baselines, Engine, Settings};
 use gateway::{Closing, TaskDoor};
-use provision::{OWNER, server_files::Said};
+use provision::{OWNER, server_files::ServerFiles};
 use sandbox::Provider;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    HouseCrew, Household, Makings, house, keys, owner,
-    pulls::Pulls,
-    redactor::Clean,
-    style::Style,
-    tasks::{Parts, Tasks},
-};
-use crate::{outward::Outward, provider::Mirrored};
+use super::{HouseCrew, Household, Makings, house, keys, owner, redactor::Clean, style::Style};
+use crate::outward::Outward;
 
 pub(crate) struct Works {
     engine: Engine<Household>,
     crew: Arc<HouseCrew>,
-    tasks: Arc<Tasks>,
     person: Person,
 }
 
@@ -38,7 +31,7 @@ impl Works {
         let style = Style::of(&outward.reloader.said())?;
         let forge =
             Arc::new(house::open(sandboxes, (keeper, keys::open_seal(data)?), style.names)?);
-        let makings = Makings { data, outward, keeper, sandboxes, forge: Arc::clone(&forge) };
+        let makings = Makings { data, outward, keeper, sandboxes, forge };
         let hands = Household::open(makings)?;
         let crew = Arc::clone(hands.crew());
         let settings = Settings {
@@ -50,19 +43,8 @@ impl Works {
             pages: style.pages,
             ..settings(&outward.reloader.said(), keeper, &person)
         };
-        let (places, branches) = (settings.places, settings.branches.clone());
         let engine = Engine::new(Arc::clone(&outward.store), Arc::new(hands), settings);
-        let tasks = Arc::new(Tasks::new(Parts {
-            engine: engine.clone(),
-            reloader: Arc::clone(&outward.reloader),
-            broker: Arc::clone(outward.gatekeeper.broker()),
-            mirrored: Mirrored(sandboxes.clone()),
-            forge,
-            owner: person.id,
-            places,
-            branches,
-        }));
-        Ok(Self { engine, crew, tasks, person })
+        Ok(Self { engine, crew, person })
     }
 
     pub(crate) const fn crew(&self) -> &Arc<HouseCrew> {
@@ -71,11 +53,8 @@ impl Works {
 
     /// For people.
     pub(crate) fn door(&self, closing: Closing) -> TaskDoor {
-        let forge = Arc::clone(self.tasks.forge());
-        let pulls = Pulls { forge, engine: self.engine.clone() };
         TaskDoor {
-            tasks: Arc::clone(&self.tasks) as _,
-            pulls: Arc::new(pulls),
+            front: Arc::new(self.engine.clone()),
             ids: Arc::new(SystemIds),
             person: self.person.clone(),
             owner: OWNER.to_owned(),
@@ -90,7 +69,7 @@ impl Works {
 }
 
 /// How the engine works here.
-fn settings(said: &Said, keeper: &Keeper, owner: &Person) -> Settings {
+fn settings(said: &ServerFiles, keeper: &Keeper, owner: &Person) -> Settings {
     let concurrency = &said.server.concurrency;
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let places = Places {

@@ -10,7 +10,7 @@ mod sqlite;
 
 use std::{future::Future, path::Path};
 
-pub(crate) use connection::{Connection, Row, Sql, Value};
+pub(crate) use connection::{Connection, Row, Sql, Value, number};
 pub(crate) use postgres::Postgres;
 pub(crate) use sqlite::Sqlite;
 

@@ -3,8 +3,8 @@
 use contracts::{
     Key,
     forge::{
-        Change, Comparison, Delivery, Diff, FileChange, FileVersion, Files, ForgeError, Forges,
-        LARGEST_RECEIPT, PullRequest, Taking,
+        Blamed, Change, Comparison, Delivery, Diff, FileChange, FileVersion, Files, ForgeError,
+        Forges, LARGEST_RECEIPT, PullRequest, Taking,
     },
     sandbox::Cut,
 };
@@ -56,7 +56,10 @@ impl Forges for ScriptedForges {
         commit(repository.as_str())
     }
 
-    async fn base(&self, _repository: &RepositoryName) -> Result<String, ForgeError> {
+    async fn base(&self, repository: &RepositoryName) -> Result<String, ForgeError> {
+        if repository.as_str().starts_with("detached") {
+            return Err(ForgeError::Rejected { reason: "it is on no branch".to_owned() });
+        }
         Ok("main".to_owned())
     }
 
@@ -116,6 +119,30 @@ impl Forges for ScriptedForges {
             files: vec![FileChange { old: Some(version(base)), new: Some(version(head)) }],
             patch: Diff { text: patch.into_bytes(), cut: Cut::Whole },
         })
+    }
+
+    /// Every line is from the one commit that has a note, or from the first of the repository.
+    async fn blame(
+        &self,
+        repository: &RepositoryName,
+        path: &str,
+        line: u32,
+    ) -> Result<Blamed, ForgeError> {
+        let (text, subject) = (format!("line {line} of {path}"), "the script says so".to_owned());
+        let noted = self.ledger.names("note").map_err(busy)?.into_iter().next();
+        let commit = match noted.and_then(|name| name.parse().ok()) {
+            Some(noted) => noted,
+            None => commit(repository.as_str())?,
+        };
+        Ok(Blamed { commit, text, subject })
+    }
+
+    async fn note_on(
+        &self,
+        _repository: &RepositoryName,
+        commit: &CommitId,
+    ) -> Result<Option<Vec<u8>>, ForgeError> {
+        Ok(self.ledger.read("note", commit.as_str()).map(String::into_bytes))
     }
 
     async fn note(

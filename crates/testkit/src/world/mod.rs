@@ -4,6 +4,7 @@
 mod agents;
 mod channels;
 mod forges;
+mod orders;
 mod outfits;
 mod pulls;
 mod sandboxes;
@@ -12,6 +13,7 @@ mod secrets;
 pub use agents::{COMMAND, HOST, PRICE, ScriptedAgents};
 pub use channels::ScriptedChannels;
 pub use forges::ScriptedForges;
+pub use orders::ScriptedOrders;
 pub use outfits::{ScriptedOutfits, refuse};
 pub use pulls::ScriptedPulls;
 pub use sandboxes::ScriptedSandboxes;
@@ -19,20 +21,23 @@ pub use secrets::ScriptedSecrets;
 
 use std::sync::Arc;
 
+use contracts::forge::PullRequests;
 use engine::{Hands, Settings};
 use evidence::keys::SigningKey;
 
 use crate::{clock::AnyClock, ids::SystemIds, ledger::Ledger};
 
+/// `P` keeps its pull requests.
 #[derive(Debug, Clone)]
-pub struct World {
+pub struct World<P = ScriptedPulls> {
     pub ledger: Ledger,
     pub clock: AnyClock,
     sandboxes: ScriptedSandboxes,
     agents: ScriptedAgents,
     outfits: ScriptedOutfits,
+    orders: ScriptedOrders,
     forges: ScriptedForges,
-    pulls: ScriptedPulls,
+    pulls: Arc<P>,
     channels: ScriptedChannels,
     secrets: ScriptedSecrets,
     ids: SystemIds,
@@ -44,13 +49,31 @@ impl World {
             sandboxes: ScriptedSandboxes::new(ledger.clone()),
             agents: ScriptedAgents::new(ledger.clone(), clock.clone()),
             outfits: ScriptedOutfits::new(ledger.clone()),
+            orders: ScriptedOrders::new(ledger.clone()),
             forges: ScriptedForges::new(ledger.clone()),
-            pulls: ScriptedPulls::new(ledger.clone()),
+            pulls: Arc::new(ScriptedPulls::new(ledger.clone())),
             channels: ScriptedChannels::new(ledger.clone()),
             secrets: ScriptedSecrets::new(ledger.clone()),
             ids: SystemIds,
             ledger,
             clock,
+        }
+    }
+
+    /// The same, with pull requests that are kept elsewhere.
+    pub fn with_pulls<P>(self, pulls: Arc<P>) -> World<P> {
+        World {
+            pulls,
+            ledger: self.ledger,
+            clock: self.clock,
+            sandboxes: self.sandboxes,
+            agents: self.agents,
+            outfits: self.outfits,
+            orders: self.orders,
+            forges: self.forges,
+            channels: self.channels,
+            secrets: self.secrets,
+            ids: self.ids,
         }
     }
 
@@ -73,12 +96,13 @@ impl World {
     }
 }
 
-impl Hands for World {
+impl<P: PullRequests> Hands for World<P> {
     type Sandboxes = ScriptedSandboxes;
     type Agents = ScriptedAgents;
     type Outfits = ScriptedOutfits;
+    type Orders = ScriptedOrders;
     type Forges = ScriptedForges;
-    type Pulls = ScriptedPulls;
+    type Pulls = P;
     type Channels = ScriptedChannels;
     type Secrets = ScriptedSecrets;
     type Clock = AnyClock;
@@ -92,7 +116,11 @@ impl Hands for World {
         &self.outfits
     }
 
-    fn pulls(&self) -> &ScriptedPulls {
+    fn orders(&self) -> &ScriptedOrders {
+        &self.orders
+    }
+
+    fn pulls(&self) -> &P {
         &self.pulls
     }
 

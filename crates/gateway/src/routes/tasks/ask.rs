@@ -233,9 +233,9 @@ async fn done(behind: &Behind, at: &TaskPath, ask: Ask) -> Answer<Json<Task>> {
 }
 
 async fn settled(behind: &Behind, view: &TaskView, ask: Ask) -> Answer<Json<Task>> {
-    match behind.door.tasks.ask(view.task, behind.door.person.clone(), ask).await {
+    match behind.front().ask(view.task, behind.door.person.clone(), ask).await {
         Ok(_) => {
-            let view = behind.store()?.task(view.task).await?;
+            let view = behind.store().task(view.task).await?;
             let view = view.ok_or_else(|| bad("the task is gone"))?;
             Ok(Json(look::page_of(behind, &view).await?))
         }
@@ -293,7 +293,7 @@ async fn within(behind: &Behind, view: &TaskView, told: &plan::Conditions) -> An
     match told.budget_micros.map(Money::from_micros) {
         Some(Money::ZERO) => Err(bad("a budget of nothing lets nothing be done")),
         Some(wished) => {
-            let history = behind.store()?.history(view.task).await?;
+            let history = behind.store().history(view.task).await?;
             let (task, _request) = look::begun(&history, view.task)?;
             // Not what the approval that holds now allows: an amendment may allow more than that.
             let most = task.limits.budget;
@@ -314,7 +314,7 @@ async fn within(behind: &Behind, view: &TaskView, told: &plan::Conditions) -> An
 }
 
 async fn stage(behind: &Behind, view: &TaskView) -> Answer<Stage> {
-    let history = behind.store()?.history(view.task).await?;
+    let history = behind.store().history(view.task).await?;
     let (task, _request) = look::begun(&history, view.task)?;
     Ok(task.stage)
 }

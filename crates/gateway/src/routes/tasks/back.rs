@@ -13,6 +13,7 @@ use domain::{
     people::{Action, Person},
     task::{Event, Task},
 };
+use engine::PullAt;
 use store::{AuditEntry, TaskView};
 use wire::{
     error::{Code, Problem},
@@ -45,7 +46,7 @@ pub(crate) async fn revert(
     Asked(wish): Asked<RevertTask, SMALL>,
 ) -> Answer<Json<Reverted>> {
     let view = behind.find(&at.task).await?;
-    let history = behind.store()?.history(view.task).await?;
+    let history = behind.store().history(view.task).await?;
     let (task, _request) = begun(&history, view.task)?;
     may_revert(&behind.door.person, &task)?;
     if wish.merge {
@@ -63,20 +64,21 @@ pub(crate) async fn revert(
         let help = format!("`lamp cancel {}` ends it, if it still works", view.task);
         return Err(problem.with_help(help).into());
     };
-    let repository = &view.repository;
-    let pulls = &behind.door.pulls;
-    let pull = pulls.pull(repository, number).await?;
+    let front = behind.front();
+    let reverted = PullAt { repository: view.repository.clone(), number };
+    let pull = front.pull(&reverted).await?;
     write_down(&behind, &view, number).await?;
     let revert = words(&behind.door.owner, &view, began, &pull);
-    let back = pulls.revert(repository, number, &revert).await?;
-    let mut opened = pulls.pull(repository, back.number).await?;
+    let back = front.revert(&reverted, &revert).await?;
+    let back = PullAt { number: back.number, ..reverted };
+    let mut opened = front.pull(&back).await?;
     if wish.merge {
         let by = Author::Person(behind.door.owner.clone());
         let merge = Merge { head: opened.delivered.clone(), base: opened.base.clone(), by };
-        pulls.merge(repository, back.number, &merge).await?;
-        opened = pulls.pull(repository, back.number).await?;
+        front.merge(&back, &merge).await?;
+        opened = front.pull(&back).await?;
     }
-    Ok(Json(Reverted { reverts: number.0, pull: task_shapes::pull(opened, repository) }))
+    Ok(Json(Reverted { reverts: number.0, pull: task_shapes::pull(opened, &back.repository) }))
 }
 
 fn may_revert(person: &Person, task: &Task) -> Answer<()> {
@@ -95,7 +97,7 @@ async fn write_down(behind: &Behind, view: &TaskView, number: PullRequestNumber)
         subject: view.task.to_string(),
         detail: format!("pull request {number} of {}", view.repository),
     };
-    Ok(behind.store()?.audit(entry).await?)
+    Ok(behind.store().audit(entry).await?)
 }
 
 /// What the revert says of itself: what is taken back, who wants it, and where it came from.

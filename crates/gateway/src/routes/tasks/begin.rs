@@ -5,21 +5,24 @@ use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
 };
+use contracts::order::{Order, Wish, WishedRepository};
 use domain::{
+    agent::{AgentName, AgentNameError},
+    code::Access,
     id::TaskId,
-    limits::Limits,
-    request::{ChannelKind, Trigger},
+    money::Money,
+    request::ChannelKind,
 };
 use wire::{
     error::{Code, Problem},
-    task::new::{BegunTasks, NewTask, PARALLEL, REPOSITORIES},
+    task::new::{self, BegunTasks, NewRepository, NewTask, PARALLEL, REPOSITORIES},
 };
 
+use super::super::named;
 use super::look;
 use crate::{
     extract::{Asked, NoWords, Words, bad},
     problem::Answer,
-    task_desk,
     task_door::Behind,
     task_ids::{self, Key},
 };
@@ -63,7 +66,6 @@ pub(crate) async fn begin(
 ) -> Answer<Begun> {
     let key = key(&headers)?;
     check(&wish)?;
-    behind.store()?;
     // Before anybody has to wait: a repository may be far away.
     let orders = ordered(&behind, door(&headers), &wish).await?;
     let begun = match key {
@@ -72,7 +74,7 @@ pub(crate) async fn begin(
             submit(&behind, orders, base).await?
         }
         Some(key) => {
-            let turn = behind.keyed.acquire().await.map_err(|_| task_desk::none())?;
+            let turn = behind.keyed.acquire().await.map_err(|_| stopped())?;
             let base = known_or_new(&behind, &key).await?;
             let begun = submit(&behind, orders, base).await?;
             drop(turn);
@@ -81,7 +83,7 @@ pub(crate) async fn begin(
     };
     let mut tasks = Vec::new();
     for task in begun {
-        let view = behind.store()?.task(task).await?;
+        let view = behind.store().task(task).await?;
         let view = view.ok_or(store::StoreError::NoTask { task })?;
         tasks.push(look::page_of(&behind, &view).await?);
     }
@@ -114,7 +116,7 @@ fn key(headers: &HeaderMap) -> Answer<Option<Key>> {
     text.parse().map(Some).map_err(|error: task_ids::KeyError| bad(error.to_string()))
 }
 
-/// What the desk need not look at.
+/// What can be said without looking at the server's files.
 fn check(wish: &NewTask) -> Answer<()> {
     if wish.text.trim().is_empty() {
         return Err(bad("there is nothing to do: the request has no text"));
@@ -146,23 +148,56 @@ fn check(wish: &NewTask) -> Answer<()> {
         most("model", model.as_deref(), 200)?;
     }
     for repository in &wish.repositories {
-        look::repository(&repository.name)?;
+        named::repository(&repository.name)?;
         most("url", Some(&repository.url), 4096)?;
         most("revision", repository.revision.as_deref(), 200)?;
     }
     let agents = wish.variants.iter().map(|variant| &variant.agent).chain([&wish.agent]);
     for agent in agents.flatten() {
-        let known = agent.parse::<domain::agent::AgentName>();
-        known.map_err(|error| bad(error.to_string()))?;
+        agent_name(agent)?;
     }
     Ok(())
+}
+
+/// What one attempt is to be, in the words of the rules.
+fn parsed(behind: &Behind, door: ChannelKind, wish: NewTask) -> Answer<Wish> {
+    let NewTask { text, repositories, agent, model, attempts, budget_micros, .. } = wish;
+    let repository = |wished: NewRepository| {
+        Ok(WishedRepository {
+            name: named::repository(&wished.name)?,
+            url: wished.url,
+            revision: wished.revision,
+            access: wished.access.map(|access| match access {
+                new::Access::Read => Access::Read,
+                new::Access::Write => Access::Write,
+            }),
+        })
+    };
+    Ok(Wish {
+        by: behind.door.person.clone(),
+        door,
+        text,
+        repositories: repositories.into_iter().map(repository).collect::<Answer<_>>()?,
+        agent: agent.as_deref().map(agent_name).transpose()?,
+        model,
+        attempts,
+        budget: budget_micros.map(Money::from_micros),
+    })
+}
+
+fn agent_name(name: &str) -> Answer<AgentName> {
+    name.parse().map_err(|error: AgentNameError| bad(error.to_string()))
+}
+
+fn stopped() -> Problem {
+    Problem::new(Code::Stopped, "the server was stopped meanwhile")
 }
 
 /// The first id of what was begun with this key, or is to be.
 async fn known_or_new(behind: &Behind, key: &Key) -> Answer<TaskId> {
     let candidates = key.candidates(behind.door.person.id, behind.new_task());
     for candidate in candidates.iter().skip(1).rev() {
-        if behind.store()?.task(*candidate).await?.is_some() {
+        if behind.store().task(*candidate).await?.is_some() {
             return Ok(*candidate);
         }
     }
@@ -174,40 +209,31 @@ async fn known_or_new(behind: &Behind, key: &Key) -> Answer<TaskId> {
 }
 
 /// What the engine is given for each attempt.
-async fn ordered(
-    behind: &Behind,
-    door: ChannelKind,
-    wish: &NewTask,
-) -> Answer<Vec<(Trigger, Limits)>> {
+async fn ordered(behind: &Behind, door: ChannelKind, wish: &NewTask) -> Answer<Vec<Order>> {
     let count = wish.attempts_side_by_side();
     let mut orders = Vec::new();
     for number in 0..count {
-        let wish = wish.attempt(number);
-        let person = &behind.door.person;
-        let (mut trigger, limits) = behind.door.tasks.order(person, door, &wish).await?;
+        let wish = parsed(behind, door, wish.attempt(number))?;
+        let mut order = behind.front().order(&wish).await?;
         if count > 1 {
             // So that another number of attempts is another request.
-            let thread = &trigger.source.thread;
-            trigger.source.thread = format!("{thread} (attempt {} of {count})", number + 1);
+            let thread = &order.trigger.source.thread;
+            order.trigger.source.thread = format!("{thread} (attempt {} of {count})", number + 1);
         }
-        orders.push((trigger, limits));
+        orders.push(order);
     }
     Ok(orders)
 }
 
 /// Begins each attempt, unless it was begun before.
-async fn submit(
-    behind: &Behind,
-    orders: Vec<(Trigger, Limits)>,
-    base: TaskId,
-) -> Answer<Vec<TaskId>> {
+async fn submit(behind: &Behind, orders: Vec<Order>, base: TaskId) -> Answer<Vec<TaskId>> {
     let mut begun = Vec::new();
-    for (number, (mut trigger, limits)) in (0..PARALLEL).zip(orders) {
+    for (number, mut order) in (0..PARALLEL).zip(orders) {
         let task = task_ids::attempt(base, number);
         if number > 0 {
-            trigger.parent = Some(base);
+            order.trigger.parent = Some(base);
         }
-        behind.door.tasks.submit_as(task, trigger, limits).await?;
+        behind.front().submit_as(task, order).await?;
         begun.push(task);
     }
     Ok(begun)

@@ -6,7 +6,6 @@ use axum::{
     extract::{Path, State},
 };
 use domain::{
-    code::RepositoryName,
     id::TaskId,
     task::{Event, Standing},
 };
@@ -19,7 +18,7 @@ use wire::{
     task::shown::{Places, Queue, QueuedTask, Task, TaskList, TaskQuery},
 };
 
-use super::TaskPath;
+use super::{super::named::repository, TaskPath};
 use crate::{
     extract::{NoWords, Words, bad},
     problem::Answer,
@@ -69,7 +68,7 @@ pub(crate) async fn list(
     };
     let size = size(query.limit)?;
     let page = page(query.after.as_deref(), size)?;
-    let views = behind.store()?.tasks(&filter, page).await?;
+    let views = behind.store().tasks(&filter, page).await?;
     Ok(Json(shown(&behind, &views, size)))
 }
 
@@ -100,7 +99,7 @@ pub(crate) async fn inbox(
 ) -> Answer<Json<TaskList>> {
     let size = size(query.limit)?;
     let page = page(query.after.as_deref(), size)?;
-    let views = behind.store()?.inbox(page).await?;
+    let views = behind.store().inbox(page).await?;
     Ok(Json(shown(&behind, &views, size)))
 }
 
@@ -115,7 +114,7 @@ pub(crate) async fn queue(
     State(behind): State<Behind>,
     Words(NoWords {}): Words<NoWords>,
 ) -> Answer<Json<Queue>> {
-    let (store, places) = (behind.store()?, behind.door.tasks.places());
+    let (store, places) = (behind.store(), behind.front().places());
     let mut waiting = Vec::new();
     for position in store.queue(places, 500).await? {
         // One that got its place meanwhile is no longer here.
@@ -154,11 +153,11 @@ pub(crate) async fn one(
 
 /// All that a task's page shows.
 pub(crate) async fn page_of(behind: &Behind, view: &TaskView) -> Answer<Task> {
-    let store = behind.store()?;
+    let store = behind.store();
     let history = store.history(view.task).await?;
     let (task, request) = begun(&history, view.task)?;
     let position = if task.stage.standing() == Standing::NeedsPlace {
-        let queue = store.queue(behind.door.tasks.places(), 500).await?;
+        let queue = store.queue(behind.front().places(), 500).await?;
         queue.into_iter().find(|at| at.task == view.task)
     } else {
         None
@@ -167,8 +166,8 @@ pub(crate) async fn page_of(behind: &Behind, view: &TaskView) -> Answer<Task> {
     let told = Told {
         view,
         branch: engine::delivered_branch(&history, store.blobs())
-            .map(|branch| branch.to_string())
-            .or_else(|| behind.door.tasks.branch(view.task, request)),
+            .or_else(|| behind.front().branch(view.task, request))
+            .map(|branch| branch.to_string()),
         history: &history,
         task: &task,
         request,
@@ -218,10 +217,6 @@ fn page(after: Option<&str>, size: u32) -> Answer<Page> {
         .transpose()
         .map_err(|_| bad("`after` is the `next` of the page before"))?;
     Ok(Page { before, size })
-}
-
-pub(crate) fn repository(name: &str) -> Answer<RepositoryName> {
-    name.parse().map_err(|error: domain::code::CodeNameError| bad(error.to_string()))
 }
 
 fn state(name: &str) -> Answer<String> {

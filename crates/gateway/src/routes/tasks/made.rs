@@ -16,7 +16,6 @@ use super::{TaskPath, look::begun, records::not_yet};
 use crate::{
     extract::{NoWords, Words},
     problem::{Answer, Trouble},
-    task_desk::TaskChange,
     task_door::Behind,
     task_shapes,
 };
@@ -35,19 +34,11 @@ pub(crate) async fn diff(
     Words(NoWords {}): Words<NoWords>,
 ) -> Answer<Json<Patch>> {
     let view = behind.find(&at.task).await?;
-    let history = behind.store()?.history(view.task).await?;
+    let history = behind.store().history(view.task).await?;
     begun(&history, view.task)?;
-    let change = history.events.iter().rev().find_map(|recorded| {
-        let Event::Implemented { base, commit, .. } = &recorded.event else { return None };
-        Some(TaskChange {
-            task: view.task,
-            repository: view.repository.clone(),
-            base: base.clone(),
-            commit: commit.clone(),
-        })
-    });
+    let change = engine::newest_change(&history);
     let change = change.ok_or_else(|| not_yet(view.task, "nothing has been changed yet"))?;
-    Ok(Json(task_shapes::patch(&behind.door.tasks.diff(&change).await?)))
+    Ok(Json(task_shapes::patch(&behind.front().diff(&view.repository, change).await?)))
 }
 
 /// Shows what the platform's checks found, on the base and on the change
@@ -100,7 +91,7 @@ pub(crate) async fn review(
         newest.await?.map_err(|task| not_yet(task, "nobody has reviewed the change yet"))?;
     let record = ReviewRecord::read(&document(&behind, newest.name)?);
     let record = record.map_err(|_| unreadable("the document of the review"))?;
-    let dismissals = Dismissal::all(&newest.history, behind.store()?.blobs());
+    let dismissals = Dismissal::all(&newest.history, behind.store().blobs());
     Ok(Json(task_shapes::review(record, newest.at, &dismissals, &|id| behind.person(id))))
 }
 
@@ -142,14 +133,14 @@ async fn newest(
     names: impl Fn(&Event) -> Option<Digest>,
 ) -> Answer<Result<Newest, TaskId>> {
     let view = behind.find(&at.task).await?;
-    let history = behind.store()?.history(view.task).await?;
+    let history = behind.store().history(view.task).await?;
     let found = history.events.iter().rev().find_map(|it| Some((names(&it.event)?, it.at)));
     Ok(found.map(|(name, at)| Newest { name, at, history }).ok_or(view.task))
 }
 
 /// A document of the store. It is kept as long as the event that names it.
 fn document(behind: &Behind, name: Digest) -> Answer<Vec<u8>> {
-    let read = behind.store()?.blobs().get(name);
+    let read = behind.store().blobs().get(name);
     read.map_err(|error| {
         tracing::warn!(%error, %name, "a document is missing");
         unreadable("a document of this task")

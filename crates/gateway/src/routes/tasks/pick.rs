@@ -47,7 +47,7 @@ pub(crate) async fn pick(
     let (mut cancelled, mut over) = (Vec::new(), Vec::new());
     for other in attempts.iter().filter(|it| it.task != kept.task) {
         let person = behind.door.person.clone();
-        match behind.door.tasks.ask(other.task, person, Ask::Cancel).await {
+        match behind.front().ask(other.task, person, Ask::Cancel).await {
             Ok(_) => cancelled.push(other.task.to_string()),
             Err(SubmitError::Refused(Refusal::NotNow { .. })) => over.push(other.task.to_string()),
             Err(error) => return Err(error.into()),
@@ -67,7 +67,7 @@ fn by_person(named: TaskView) -> Answer<TaskView> {
 
 /// The best that came to a pull request. Nobody who may still become the best is cut off.
 async fn by_checks(behind: &Behind, attempts: &[TaskView]) -> Answer<(TaskView, Option<String>)> {
-    let store = behind.store()?;
+    let store = behind.store();
     let (mut delivered, mut at_work) = (Vec::new(), Vec::new());
     for view in attempts {
         let history = store.history(view.task).await?;

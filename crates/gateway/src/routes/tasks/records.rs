@@ -44,11 +44,11 @@ pub(crate) async fn events(
 ) -> Answer<Json<EventPage>> {
     let (after, most) = part(query)?;
     let view = behind.find(&at.task).await?;
-    let mut found = behind.store()?.events_after(view.task, after, i64::from(most) + 1).await?;
+    let mut found = behind.store().events_after(view.task, after, i64::from(most) + 1).await?;
     let more = found.len() > usize::try_from(most).unwrap_or(usize::MAX);
     found.truncate(usize::try_from(most).unwrap_or(usize::MAX));
     let next = found.last().map_or(after, |last| last.seq);
-    let documents = behind.store()?.blobs();
+    let documents = behind.store().blobs();
     let told = |it| task_shapes::recorded(it, &|id| behind.person(id), documents);
     let events = found.iter().map(told).collect();
     Ok(Json(EventPage { events, next, more }))
@@ -69,7 +69,7 @@ pub(crate) async fn transcript(
 ) -> Answer<Json<TranscriptPage>> {
     let (after, most) = part(query)?;
     let view = behind.find(&at.task).await?;
-    let mut found = behind.store()?.transcript_after(view.task, after, i64::from(most) + 1).await?;
+    let mut found = behind.store().transcript_after(view.task, after, i64::from(most) + 1).await?;
     let more = found.len() > usize::try_from(most).unwrap_or(usize::MAX);
     found.truncate(usize::try_from(most).unwrap_or(usize::MAX));
     let next = found.last().map_or(after, |last| last.number);
@@ -91,7 +91,7 @@ pub(crate) async fn context(
     Words(NoWords {}): Words<NoWords>,
 ) -> Answer<Json<Context>> {
     let view = behind.find(&at.task).await?;
-    let briefing = behind.store()?.briefing(view.task).await?;
+    let briefing = behind.store().briefing(view.task).await?;
     let briefing =
         briefing.ok_or_else(|| not_yet(view.task, "no agent has been told anything yet"))?;
     Ok(Json(Context {
@@ -116,7 +116,7 @@ pub(crate) async fn usage(
     Words(NoWords {}): Words<NoWords>,
 ) -> Answer<Json<TaskUsage>> {
     let view = behind.find(&at.task).await?;
-    let history = behind.store()?.history(view.task).await?;
+    let history = behind.store().history(view.task).await?;
     let (task, _request) = begun(&history, view.task)?;
     let spent = |phase: Phase| {
         let charges = history.events.iter().filter_map(|recorded| {
@@ -156,7 +156,7 @@ pub(crate) async fn plan(
     Words(NoWords {}): Words<NoWords>,
 ) -> Answer<Json<TaskPlan>> {
     let view = behind.find(&at.task).await?;
-    let history = behind.store()?.history(view.task).await?;
+    let history = behind.store().history(view.task).await?;
     let (task, _request) = begun(&history, view.task)?;
     let plan = task_shapes::task_plan(&history, &task, &|id| behind.person(id));
     plan.map(Json).ok_or_else(|| not_yet(view.task, "there is no plan yet"))

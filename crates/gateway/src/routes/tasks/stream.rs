@@ -84,7 +84,7 @@ pub(crate) async fn stream(
         let problem = Problem::new(Code::Busy, "too many are watching tasks");
         return Err(problem.with_help("close other streams, and try again").into());
     };
-    let store = Arc::clone(behind.store()?);
+    let store = Arc::clone(behind.store());
     let naming = behind.clone();
     let names: Names = Arc::new(move |id| naming.person(id));
     let stop = behind.door.closing.stop.clone();
@@ -111,7 +111,7 @@ fn cursor(text: Option<&str>) -> Answer<Cursor> {
 
 /// A cursor from somewhere else would wait for ever, or leave something out.
 async fn not_ahead(behind: &Behind, task: TaskId, events: u64, cursor: Cursor) -> Answer<()> {
-    let words = behind.store()?.transcript_end(task, 1).await?;
+    let words = behind.store().transcript_end(task, 1).await?;
     let words = words.last().map_or(0, |last| last.number);
     if cursor.events > events || cursor.transcript > words {
         return Err(bad(format!(

@@ -19,7 +19,6 @@ use tokio::{
 use wire::{
     agent::{AgentAnswer, AgentMode, AgentOutcome, AgentSays, StartAgent},
     client::{AgentTalking, Client},
-    error::{Code, Problem},
     exec::MESSAGE_LIMIT,
     sandbox::{Repository, Tier},
 };
@@ -360,8 +359,7 @@ impl Run {
     ) -> anyhow::Result<Worked> {
         talking.close().await;
         if self.format.format() == Format::Json {
-            let error = Problem::new(Code::Stopped, "it was ended by a signal");
-            serde_json::to_writer(&mut *out, &AgentSays::Failed { error })?;
+            serde_json::to_writer(&mut *out, &AgentSays::ended_by_signal())?;
             writeln!(out)?;
         }
         Ok(Worked { exit: Exit::Command(code), outcome: None })

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod checkouts;
+mod trees;
 
 use std::{
     fs,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Outlet;
 use crate::{
     conversation::{Call, End},
     cut,
     model::Usage,
     object::with,
+    outlet::Outlet,
     tools::{self, Outcome, Toolbox, todo},
 };
 
@@ -42,7 +42,7 @@ impl Updates {
         self.text("agent_thought_chunk", text);
     }
 
-    pub(super) fn person(&self, text: &str) {
+    pub(crate) fn person(&self, text: &str) {
         self.text("user_message_chunk", text);
     }
 
@@ -96,7 +96,7 @@ impl Updates {
     }
 
     /// A call that ended in an earlier life.
-    pub(super) fn call_ended(&self, id: &str, end: End, text: &str) {
+    pub(crate) fn call_ended(&self, id: &str, end: End, text: &str) {
         let content = json!({ "type": "content", "content": { "type": "text", "text": text } });
         self.tell(&ended(id, end, &[content]));
     }
@@ -132,7 +132,7 @@ fn ended(id: &str, end: End, content: &[Value]) -> Value {
 }
 
 /// In the protocol's words. What came from the cache is not part of `inputTokens`.
-pub(super) fn tokens(usage: &Usage) -> Value {
+pub(crate) fn tokens(usage: &Usage) -> Value {
     json!({
         "inputTokens": usage.input,
         "outputTokens": usage.output,

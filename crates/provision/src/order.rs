@@ -5,9 +5,12 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use config::agent::{AgentFile, Repository};
-use contracts::agent::Mode;
+use contracts::{
+    agent::Mode,
+    order::{Order, OrderError, Wish, WishedRepository},
+};
 use domain::{
-    agent::AgentName,
+    agent::{AgentName, AgentNameError},
     approval::{Approvers, GateRules},
     code::{Access, RepositoryName},
     limits::{Limits, PhaseTimes},
@@ -16,49 +19,41 @@ use domain::{
     policy::{self, Approver, Candidate, Policy, TriggerKind},
     request::{ChannelKind, RepositoryUse, Source, Trigger, Triggerer},
 };
-use provision::{OWNER, agents::Member, layers::Layers, roster, server_files::Said};
-use wire::{
-    error::{Code, Problem},
-    task::new::{Access as Wished, NewRepository, NewTask},
-};
+
+use crate::{OWNER, agents::Member, layers::Layers, roster, server_files::ServerFiles};
 
 /// How long a plan or a question waits for an answer where nobody says.
 const PATIENCE: Duration = Duration::from_hours(24);
 
 /// The task of a wish, by the files as they are. Repositories are not looked at yet.
-pub(super) fn order(
-    (said, layers): (&Said, &Layers),
-    by: &Person,
-    (door, wish): (ChannelKind, &NewTask),
-) -> Result<(Trigger, Limits), Problem> {
+pub fn order(said: &ServerFiles, layers: &Layers, wish: &Wish) -> Result<Order, OrderError> {
+    let Wish { by, door, .. } = wish;
+    let unfit = |reason: String| OrderError::Agent { reason };
     let agent = agent(said, wish)?;
-    let member = roster::member(said, &agent).map_err(bad)?;
+    let member = roster::member(said, &agent).map_err(unfit)?;
     for mode in Mode::ALL {
-        roster::place(said, &agent, mode, wish.model.as_deref()).map_err(bad)?;
+        roster::place(said, &agent, mode, wish.model.as_deref()).map_err(unfit)?;
     }
     let policy = policy(layers, member.file());
-    if !kind(door).is_some_and(|kind| policy.triggers.kinds.contains(&kind)) {
-        let name = door.name();
-        let what = format!("the server's policy lets no task be started by this door, `{name}`");
-        return Err(Problem::new(Code::Forbidden, what)
-            .with_help(format!("add `{name}` to `triggers.allow` of policy.yaml")));
+    if !kind(*door).is_some_and(|kind| policy.triggers.kinds.contains(&kind)) {
+        return Err(OrderError::ClosedDoor { door: *door });
     }
-    let limits = limits(said, &policy, member, (by, wish))?;
+    let limits = limits(said, &policy, member, wish)?;
     let wished = wish.repositories.iter().enumerate();
     let wished = wished.map(|(number, wished)| repository(number, wished, member.file()));
-    let mut repositories = wished.collect::<Result<Vec<RepositoryUse>, Problem>>()?;
+    let mut repositories = wished.collect::<Result<Vec<RepositoryUse>, OrderError>>()?;
     repositories.extend(besides(&repositories, member.file()));
     let trigger = Trigger {
         by: Triggerer::Person(by.clone()),
         text: wish.text.clone(),
-        source: Source { channel: door, thread: String::new() },
+        source: Source { channel: *door, thread: String::new() },
         repositories,
         agent,
         model: wish.model.clone(),
         quotes: Vec::new(),
         parent: None,
     };
-    Ok((trigger, limits))
+    Ok(Order { trigger, limits })
 }
 
 /// What the policy calls a door that people come in by themselves.
@@ -75,9 +70,12 @@ const fn kind(door: ChannelKind) -> Option<TriggerKind> {
     }
 }
 
-fn agent(said: &Said, wish: &NewTask) -> Result<AgentName, Problem> {
-    let name = wish.agent.clone().unwrap_or_else(|| said.staff.usual());
-    name.parse().map_err(|error: domain::agent::AgentNameError| bad(error.to_string()))
+fn agent(said: &ServerFiles, wish: &Wish) -> Result<AgentName, OrderError> {
+    if let Some(agent) = &wish.agent {
+        return Ok(agent.clone());
+    }
+    let usual = said.staff.usual().parse();
+    usual.map_err(|error: AgentNameError| OrderError::Agent { reason: error.to_string() })
 }
 
 fn policy(layers: &Layers, file: Option<&AgentFile>) -> Policy {
@@ -89,44 +87,29 @@ fn policy(layers: &Layers, file: Option<&AgentFile>) -> Policy {
 /// The first may be changed unless somebody says otherwise; a file that lets a repository be read only is heard.
 fn repository(
     number: usize,
-    wished: &NewRepository,
+    wished: &WishedRepository,
     file: Option<&AgentFile>,
-) -> Result<RepositoryUse, Problem> {
-    let name: RepositoryName =
-        wished.name.parse().map_err(|error: domain::code::CodeNameError| bad(error.to_string()))?;
+) -> Result<RepositoryUse, OrderError> {
+    let name = wished.name.clone();
     if wished.revision.is_some() {
-        return Err(bad(format!("tasks begin from the default branch of `{name}`")).with_help(
-            "leave the revision out; for another branch, say in the request what it should look at",
-        ));
+        return Err(OrderError::Revision { repository: name });
     }
     let all = listed(file);
     let listed = all.iter().find(|it| it.name == name).or_else(|| all.iter().find(|it| is_any(it)));
     if number == 0 && listed.is_none() && !all.is_empty() {
-        let names: Vec<String> = all.iter().map(|it| format!("`{}`", it.name)).collect();
-        return Err(bad(format!(
-            "the agent's file is for {}, and not for `{name}`",
-            names.join(", ")
-        ))
-        .with_help(format!(
-            "take another agent with `--agent`, such as `builtin`, or add `{name}` to `sandbox.repositories` of the file"
-        )));
+        let listed = all.iter().map(|it| it.name.clone()).collect();
+        return Err(OrderError::NotListed { repository: name, listed });
     }
     if let Some(branch) = listed.and_then(|it| it.branch.as_ref()) {
-        return Err(bad(format!(
-            "the agent's file wants `{name}` from the branch `{branch}`, and tasks begin from the default branch"
-        ))
-        .with_help("take `branch` out of the file; in the request, say what it should look at"));
+        return Err(OrderError::OtherBranch { repository: name, branch: branch.to_string() });
     }
     let most = listed.map_or(Access::Write, |it| it.access);
     let asked = match (wished.access, number) {
-        (Some(Wished::Write), _) | (None, 0) => Access::Write,
-        (Some(Wished::Read) | None, _) => Access::Read,
+        (Some(Access::Write), _) | (None, 0) => Access::Write,
+        (Some(Access::Read) | None, _) => Access::Read,
     };
     if number == 0 && asked.min(most) == Access::Read {
-        return Err(bad(format!(
-            "a change could not be delivered to `{name}`, which may only be read"
-        ))
-        .with_help("name the repository that is to be changed first"));
+        return Err(OrderError::OnlyRead { repository: name });
     }
     Ok(RepositoryUse { name, access: asked.min(most) })
 }
@@ -150,45 +133,40 @@ fn besides(wished: &[RepositoryUse], file: Option<&AgentFile>) -> Vec<Repository
 }
 
 fn limits(
-    said: &Said,
+    said: &ServerFiles,
     policy: &Policy,
     member: Member<'_>,
-    (by, wish): (&Person, &NewTask),
-) -> Result<Limits, Problem> {
+    wish: &Wish,
+) -> Result<Limits, OrderError> {
     let (defaults, file) = (&said.server.defaults, member.file());
     let written = file.map(|file| &file.limits);
     let attempts = written.and_then(|it| it.attempts).unwrap_or(defaults.attempts).get();
     let attempts = wish.attempts.map_or(attempts, u64::from);
     let most = policy.ceilings.attempts;
     if wish.attempts.is_some() && attempts > most {
-        return Err(Problem::new(Code::Limit, format!("a task may have {most} attempts at most"))
-            .with_help("ask for fewer, or raise `limits.attempts` in the server's files"));
+        return Err(OrderError::TooManyAttempts { most });
     }
     let attempts = u8::try_from(attempts.min(most)).unwrap_or(u8::MAX);
     Ok(Limits {
         attempts,
         budget: budget(said, policy, file, wish)?,
         time: times(file, policy.ceilings.time),
-        gate: gate((policy, file), by),
+        gate: gate(policy, file, &wish.by),
         answer_patience: file.map_or(PATIENCE, |file| file.limits.answer.get()),
         ..Limits::default()
     })
 }
 
 fn budget(
-    said: &Said,
+    said: &ServerFiles,
     policy: &Policy,
     file: Option<&AgentFile>,
-    wish: &NewTask,
-) -> Result<Money, Problem> {
+    wish: &Wish,
+) -> Result<Money, OrderError> {
     let most = policy.ceilings.budget;
     let written = file.and_then(|file| file.limits.budget).unwrap_or(said.server.defaults.budget);
-    match wish.budget_micros.map(Money::from_micros) {
-        Some(wished) if wished > most => Err(Problem::new(
-            Code::Limit,
-            format!("a task may spend {most} at most here"),
-        )
-        .with_help("ask for less, or raise `limits.budget` where it is set: policy.yaml, lamp.yaml or the agent's file")),
+    match wish.budget {
+        Some(wished) if wished > most => Err(OrderError::BudgetTooLarge { most }),
         Some(wished) => Ok(wished),
         None => Ok(written.get().min(most)),
     }
@@ -215,7 +193,7 @@ fn times(file: Option<&AgentFile>, longest: Duration) -> PhaseTimes {
 }
 
 /// The gate as the layers set it. There is one person here, the owner; teams are named for the day when there are more.
-fn gate((policy, file): (&Policy, Option<&AgentFile>), owner: &Person) -> GateRules {
+fn gate(policy: &Policy, file: Option<&AgentFile>, owner: &Person) -> GateRules {
     let gate = &policy.gate;
     // The policy says the longest. How long it is, a file says, which has a word for it in any case.
     let usual = if file.is_some() { Duration::MAX } else { PATIENCE };
@@ -241,15 +219,12 @@ fn gate((policy, file): (&Policy, Option<&AgentFile>), owner: &Person) -> GateRu
     GateRules { four_eyes: gate.four_eyes, approvers, patience: gate.timeout.min(usual) }
 }
 
-fn bad(what: String) -> Problem {
-    Problem::new(Code::BadRequest, what)
-}
-
 #[cfg(test)]
 mod tests {
     use domain::{approval::FourEyes, id::PersonId, people::Role};
 
-    use super::{super::agents::tests::said, *};
+    use super::*;
+    use crate::agents::tests::said;
 
     const MODEL: &str = "models: [{ name: a, provider: anthropic, model: big }]\n";
 
@@ -261,23 +236,29 @@ mod tests {
         Person { id: PersonId::from_u128(1), role: Role::Admin, teams: BTreeSet::new() }
     }
 
-    fn wish(names: &[&str]) -> NewTask {
-        let repository = |name: &&str| NewRepository {
-            name: (*name).to_owned(),
+    fn wish(names: &[&str]) -> Wish {
+        let repository = |name: &&str| WishedRepository {
+            name: name.parse().unwrap(),
             url: "/srv/web".to_owned(),
             revision: None,
             access: None,
         };
-        NewTask {
+        Wish {
+            by: ann(),
+            door: ChannelKind::Cli,
             text: "fix it".to_owned(),
             repositories: names.iter().map(repository).collect(),
-            ..NewTask::default()
+            agent: None,
+            model: None,
+            attempts: None,
+            budget: None,
         }
     }
 
-    fn ordered(said: &Said, wish: &NewTask) -> Result<(Trigger, Limits), String> {
+    fn ordered(said: &ServerFiles, wish: &Wish) -> Result<(Trigger, Limits), String> {
         let layers = Layers::of(said).unwrap();
-        order((said, &layers), &ann(), (ChannelKind::Cli, wish)).map_err(|problem| problem.message)
+        let order = order(said, &layers, wish).map_err(|error| error.to_string())?;
+        Ok((order.trigger, order.limits))
     }
 
     #[test]
@@ -332,13 +313,13 @@ mod tests {
         let policy = "version: 1\ntriggers: { allow: [web, api] }\negress: { research: { allow: ['model:anthropic'] } }\n";
         let said = said(MODEL, &[("policy.yaml", policy)]);
         let layers = Layers::of(&said).unwrap();
-        let by = |door| order((&said, &layers), &ann(), (door, &wish(&["web"])));
-        assert_eq!(by(ChannelKind::Api).unwrap().0.source.channel, ChannelKind::Api);
+        let by = |door| order(&said, &layers, &Wish { door, ..wish(&["web"]) });
+        assert_eq!(by(ChannelKind::Api).unwrap().trigger.source.channel, ChannelKind::Api);
         assert!(by(ChannelKind::Web).is_ok());
         let refused = by(ChannelKind::Cli).unwrap_err();
-        assert_eq!(refused.code, Code::Forbidden);
+        assert_eq!(refused, OrderError::ClosedDoor { door: ChannelKind::Cli });
         assert_eq!(
-            refused.message,
+            refused.to_string(),
             "the server's policy lets no task be started by this door, `cli`"
         );
     }
@@ -358,10 +339,10 @@ mod tests {
             "the agent's file is for `web`, `api`, and not for `shop`"
         );
         let any = FIX.replace("{ name: web }", "{ name: any }");
-        let any = super::super::agents::tests::said(MODEL, &[("agents/fix.yaml", &any)]);
+        let any = crate::agents::tests::said(MODEL, &[("agents/fix.yaml", &any)]);
         let (trigger, _) = ordered(&any, &wish(&["shop"])).unwrap();
         assert_eq!(trigger.repositories.len(), 2, "`shop`, and `api` to be read");
-        let builtin = NewTask { agent: Some("builtin".to_owned()), ..wish(&["shop"]) };
+        let builtin = Wish { agent: "builtin".parse().ok(), ..wish(&["shop"]) };
         assert!(ordered(&said, &builtin).is_ok(), "another agent works anywhere");
     }
 
@@ -373,11 +354,12 @@ mod tests {
         let (_, limits) = ordered(&said, &wish(&["web"])).unwrap();
         assert_eq!((limits.attempts, limits.budget), (2, Money::from_dollars(3)));
         assert_eq!(limits.time.implement, Duration::from_mins(10));
-        let more = NewTask { budget_micros: Some(4_000_000), ..wish(&["web"]) };
+        let more = Wish { budget: Some(Money::from_micros(4_000_000)), ..wish(&["web"]) };
         assert_eq!(ordered(&said, &more).unwrap_err(), "a task may spend $3.00 at most here");
-        let more = NewTask { attempts: Some(3), ..wish(&["web"]) };
+        let more = Wish { attempts: Some(3), ..wish(&["web"]) };
         assert_eq!(ordered(&said, &more).unwrap_err(), "a task may have 2 attempts at most");
-        let less = NewTask { budget_micros: Some(1_000_000), attempts: Some(1), ..wish(&["web"]) };
+        let budget = Some(Money::from_micros(1_000_000));
+        let less = Wish { budget, attempts: Some(1), ..wish(&["web"]) };
         let (_, limits) = ordered(&said, &less).unwrap();
         assert_eq!((limits.attempts, limits.budget), (1, Money::from_dollars(1)));
     }
@@ -386,7 +368,10 @@ mod tests {
     fn the_usual_budget_is_no_ceiling() {
         let server = format!("{MODEL}defaults: {{ budget: $2 }}\nlimits: {{ budget: $50 }}\n");
         let said = said(&server, &[]);
-        let with = |budget_micros| ordered(&said, &NewTask { budget_micros, ..wish(&["web"]) });
+        let with = |micros: Option<u64>| {
+            let budget = micros.map(Money::from_micros);
+            ordered(&said, &Wish { budget, ..wish(&["web"]) })
+        };
         assert_eq!(with(None).unwrap().1.budget, Money::from_dollars(2));
         assert_eq!(with(Some(40_000_000)).unwrap().1.budget, Money::from_dollars(40));
         assert_eq!(with(Some(51_000_000)).unwrap_err(), "a task may spend $50.00 at most here");
@@ -395,32 +380,28 @@ mod tests {
     #[test]
     fn what_cannot_be_done_is_told_before_a_task_begins() {
         let said = said(MODEL, &[("agents/fix.yaml", FIX)]);
-        let odd = |change: fn(&mut NewTask)| {
+        let odd = |change: fn(&mut Wish)| {
             let mut wish = wish(&["web"]);
             change(&mut wish);
             ordered(&said, &wish).unwrap_err()
         };
         let branch = FIX.replace("{ name: web }", "{ name: web, branch: next }");
-        let branched = super::super::agents::tests::said(MODEL, &[("agents/fix.yaml", &branch)]);
+        let branched = crate::agents::tests::said(MODEL, &[("agents/fix.yaml", &branch)]);
         let refused = ordered(&branched, &wish(&["web"])).unwrap_err();
         assert_eq!(
             refused,
             "the agent's file wants `web` from the branch `next`, and tasks begin from the default branch"
         );
         let told = [
-            odd(|wish| wish.agent = Some("nobody".to_owned())),
-            odd(|wish| wish.agent = Some("codex".to_owned())),
-            odd(|wish| wish.agent = Some("No body".to_owned())),
+            odd(|wish| wish.agent = "nobody".parse().ok()),
+            odd(|wish| wish.agent = "codex".parse().ok()),
             odd(|wish| wish.repositories[0].revision = Some("v1".to_owned())),
-            odd(|wish| wish.repositories[0].name = "../etc".to_owned()),
-            odd(|wish| wish.repositories[0].name = "api".to_owned()),
+            odd(|wish| wish.repositories[0].name = "api".parse().unwrap()),
         ];
         insta::assert_snapshot!(told.join("\n"), @r"
         this server has no agent `nobody`; it has fix, claude-code, codex, opencode, gemini, pi, qwen, builtin; a file `agents/nobody.yaml` beside `lamp.yaml` makes another
         `lamp.yaml` sets up no model that `codex` can speak with; add one below `models` of `lamp.yaml`, such as `{ name: anthropic, provider: anthropic, secret: ANTHROPIC_API_KEY }`
-        `No body` is not an agent's name: 1 to 64 letters in lower case, digits or `-`, beginning with a letter
         tasks begin from the default branch of `web`
-        `../etc` is not a repository's name: write `owner/name` with letters, digits, `.`, `-` or `_`
         a change could not be delivered to `api`, which may only be read
         ");
     }

@@ -23,12 +23,12 @@ use images::{
 };
 use tokio::sync::mpsc;
 
+use super::{
+    Blueprint, Booted, Disk, Inner, Provider,
+    errand::{self, Errand, Outcome},
+    road::SetupRoad,
+};
 use crate::{
-    provider::{
-        Blueprint, Booted, Disk, Inner, Provider,
-        errand::{self, Errand, Outcome},
-        road::SetupRoad,
-    },
     repositories::{Checkouts, manifests},
     stack::Stack,
 };

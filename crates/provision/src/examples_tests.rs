@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use contracts::outfit::Wanted;
+use contracts::{
+    order::{Order, Wish, WishedRepository},
+    outfit::Wanted,
+};
 use domain::{
     approval::{Approvers, FourEyes},
     code::Access,
@@ -12,10 +15,8 @@ use domain::{
     request::{ChannelKind, RepositoryUse, Request, Source},
     task::Purpose,
 };
-use provision::{layers::Layers, outfit::Sketch, roster, server_files::Said};
-use wire::task::new::{NewRepository, NewTask};
 
-use super::super::order::order;
+use crate::{layers::Layers, order::order, outfit::Sketch, roster, server_files::ServerFiles};
 
 fn request(agent: &str) -> Request {
     Request {
@@ -32,7 +33,7 @@ fn request(agent: &str) -> Request {
 }
 
 fn sketched<T>(
-    said: &Said,
+    said: &ServerFiles,
     agent: &str,
     purpose: Purpose,
     look: impl FnOnce(&Sketch<'_>) -> T,
@@ -54,7 +55,7 @@ fn sketched<T>(
 #[test]
 fn every_example_gives_a_task_its_order_and_an_outfit_for_each_phase() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let said = Said::read(&examples.join("lamp.yaml")).unwrap();
+    let said = ServerFiles::read(&examples.join("lamp.yaml")).unwrap();
     let unheard: Vec<String> = said.unheard().iter().map(ToString::to_string).collect();
     assert!(unheard.is_empty(), "{}", unheard.join("\n"));
     let layers = Layers::of(&said).unwrap();
@@ -68,20 +69,24 @@ fn every_example_gives_a_task_its_order_and_an_outfit_for_each_phase() {
         let name = Path::new(place).file_stem().unwrap().to_str().unwrap();
         let file = roster::member(&said, &name.parse().unwrap()).unwrap().file().unwrap().clone();
         let first = file.sandbox.repositories.first().unwrap();
-        let repository = NewRepository {
-            name: first.name.to_string(),
+        let repository = WishedRepository {
+            name: first.name.clone(),
             url: "/srv/code".to_owned(),
             revision: None,
             access: None,
         };
-        let wish = NewTask {
+        let wish = Wish {
+            by: ann.clone(),
+            door: ChannelKind::Cli,
             text: "mend it".to_owned(),
-            agent: Some(name.to_owned()),
             repositories: vec![repository],
-            ..NewTask::default()
+            agent: name.parse().ok(),
+            model: None,
+            attempts: None,
+            budget: None,
         };
-        let ordered = order((&said, &layers), &ann, (ChannelKind::Cli, &wish));
-        let (_, limits) = ordered.unwrap_or_else(|problem| panic!("{place}: {}", problem.message));
+        let ordered = order(&said, &layers, &wish);
+        let Order { limits, .. } = ordered.unwrap_or_else(|error| panic!("{place}: {error}"));
         // On a server with one person, this one can approve.
         assert_eq!(limits.gate.four_eyes, FourEyes::NotRequired, "{place}");
         assert_eq!(limits.gate.approvers, Approvers::AnyApprover, "{place}");
