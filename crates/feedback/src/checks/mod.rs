@@ -25,6 +25,7 @@ mod justfile;
 mod jvm;
 mod kind;
 mod makefile;
+mod manifests;
 mod names;
 mod package_json;
 mod python;
