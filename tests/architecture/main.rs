@@ -7,6 +7,8 @@
 //!  promises   docs/PROMISES.md               against  the tests that it names
 //!  cycles     the modules of every room: none needs one that needs it
 //!  links      every relative markdown link   against  the files and headings it points at
+//!  functions  which of them are tests, and how they end
+//!  left_out   what tests/unsupported.txt excuses on CI, and the script that reads it
 //!  one_way    things of which there is one: a second would drift
 //!  tidy       every file that git would commit: small rules that a reviewer should not have to remember
 //! ```
@@ -16,6 +18,8 @@
 #![cfg(test)]
 
 mod cycles;
+mod functions;
+mod left_out;
 mod links;
 mod modules;
 mod one_way;

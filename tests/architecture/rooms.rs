@@ -157,6 +157,28 @@ fn a_command_reaches_engine_sandboxes_and_secrets_only_through_the_api() {
     assert_none("ask a server for it, by `wire`", &wrong);
 }
 
+/// `lamp-proxy` reads what attackers write. What it is linked from is all that somebody finds who takes it over.
+#[test]
+fn the_proxy_is_linked_from_nothing_worth_stealing() {
+    let ours: Vec<String> = packages().into_iter().map(|package| package.name).collect();
+    let lines = cargo(&[
+        "tree",
+        "--package=proxy",
+        "--edges=normal,build",
+        "--prefix=none",
+        "--no-dedupe",
+        "--format={p}",
+    ]);
+    let linked = || lines.lines().filter_map(|line| line.split(' ').next());
+    assert!(linked().any(|name| name == "rustls"), "cargo tree was not understood: {lines}");
+    let wrong: Vec<String> = linked()
+        .filter(|name| ours.iter().any(|room| room == name) || name.starts_with("sqlx"))
+        .filter(|name| !["proxy", "domain"].contains(name))
+        .map(str::to_owned)
+        .collect();
+    assert_none("the proxy knows no rule and no secret: it may use `domain` alone", &wrong);
+}
+
 /// The table, by room. `all` stands for every other room that is shipped.
 fn rooms() -> BTreeMap<String, Room> {
     let rows = table::rows(&read("ARCHITECTURE.md"), HEADING);

@@ -142,7 +142,7 @@ impl Stage {
                 let has = capabilities.tiers.contains(tier);
                 if !has {
                     let why = capabilities.missing.get(tier).map_or("", String::as_str);
-                    println!("unsupported: the tier `{tier}`: {why}");
+                    unsupported::part(&format!("the tier `{tier}`"), why);
                 }
                 has
             })
@@ -313,6 +313,6 @@ pub(crate) fn users() -> Vec<User> {
     if is_root() {
         return vec![User::Agent, User::Root];
     }
-    println!("unsupported: root inside, because this test is not root outside");
+    unsupported::part("root inside", "this test is not root outside");
     vec![User::Agent]
 }

@@ -39,6 +39,28 @@ impl<'a> Play<'a> {
     }
 
     pub(crate) async fn begin_as(house: &'a House, repository: Repository, wish: &NewTask) -> Self {
+        // Scenes have repositories of different names, so this is new.
+        let key = format!("journey-{}", repository.name);
+        Self::begin_with(house, repository, wish, &key).await
+    }
+
+    /// One of several tasks of the same repository.
+    pub(crate) async fn begin_another(
+        house: &'a House,
+        repository: &Repository,
+        number: usize,
+        request: &str,
+    ) -> Self {
+        let key = format!("journey-{}-{number}", repository.name);
+        Self::begin_with(house, repository.clone(), &wish("actor", request), &key).await
+    }
+
+    async fn begin_with(
+        house: &'a House,
+        repository: Repository,
+        wish: &NewTask,
+        key: &str,
+    ) -> Self {
         let used = NewRepository {
             name: repository.name.clone(),
             url: repository.path.to_str().unwrap().to_owned(),
@@ -46,9 +68,7 @@ impl<'a> Play<'a> {
             access: None,
         };
         let wish = NewTask { repositories: vec![used], ..wish.clone() };
-        // Scenes have repositories of different names, so this is new.
-        let key = format!("journey-{}", repository.name);
-        let begun = house.client.begin_task(&wish, &key).await.unwrap();
+        let begun = house.client.begin_task(&wish, key).await.unwrap();
         let id = begun.into_iter().next().unwrap().id;
         let stream = house.client.watch_task(&id, Cursor::default());
         Self { house, id, repository, stream, events: Vec::new() }

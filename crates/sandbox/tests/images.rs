@@ -1,7 +1,6 @@
 //! Images: built once, stood on often, and nothing left of what failed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin fails")]
-#![allow(clippy::print_stdout, reason = "what could not be shown is told")]
 
 mod world;
 
@@ -19,6 +18,7 @@ use domain::{
 use sandbox::Provider;
 use testkit::shell;
 use tokio::sync::mpsc;
+use unsupported::unsupported;
 use world::World;
 
 fn recipe(sources: Vec<Checkout>, setup: &str) -> Recipe {
@@ -141,14 +141,13 @@ async fn a_setup_runs_once_after_checkout_and_every_sandbox_stands_on_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cache_is_the_setups_own_while_it_runs_and_the_agents_after() {
+    if !rustix::process::geteuid().is_root() {
+        unsupported!("only a server of root has setups that run as root");
+    }
     let world = World::new().await;
     let provider = &world.provider;
     let recipe =
         recipe(Vec::new(), "test -O ~/.cache; mkdir -p ~/.cache/pip; echo x > ~/.cache/pip/x");
-    if !rustix::process::geteuid().is_root() {
-        println!("unsupported: only a server of root has setups that run as root");
-        return world.end().await;
-    }
     let image = build(provider, &recipe).await.0.unwrap();
     let built = format!("image:{}", image.key);
     provider.open(&spec(provider, 1, &built, Vec::new())).await.unwrap();
@@ -215,7 +214,7 @@ async fn a_setup_that_fails_hangs_or_fills_the_disk_says_so_and_leaves_nothing()
         let told = ["No space left", "quota exceeded"].iter().any(|words| log.contains(words));
         assert!(told, "{log}");
     } else {
-        println!("unsupported: only root has disks with an enforced limit");
+        unsupported::part("a setup that fills the disk", "only root has disks with a limit");
     }
     assert!(provider.images().await.unwrap().is_empty());
     world.end().await;

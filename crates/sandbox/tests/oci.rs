@@ -1,7 +1,6 @@
 //! Sandboxes that an OCI runtime hosts keep the same contract: gVisor, and `runc` to compare with.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin fails")]
-#![allow(clippy::print_stdout, reason = "what could not be shown is told")]
 
 mod world;
 
@@ -18,6 +17,7 @@ use domain::{
 use rustix::process::{Pid, Signal, kill_process};
 use sandbox::{Provider, Runtime, Settings, Walls};
 use testkit::shell;
+use unsupported::supported;
 
 use world::World;
 
@@ -37,18 +37,18 @@ const RUNC: Case =
     Case { runtime: Runtime::Runc, walls: Walls::All(Runtime::Runc), tier: Tier::Standard };
 
 impl Case {
-    /// A provider whose walls it builds, where this host can.
-    async fn world(self) -> Option<World> {
+    /// A provider whose walls it builds, or why this host has none.
+    async fn world(self) -> Result<World, String> {
         let world = World::with_walls(self.walls).await;
         let missing = world.provider.capabilities().missing;
-        let Some(reason) = missing.get(&self.tier) else { return Some(world) };
+        let Some(reason) = missing.get(&self.tier) else { return Ok(world) };
         let program = self.runtime.program();
-        println!("unsupported: {program}, tier {}: {reason}", self.tier);
+        let reason = reason.clone();
         world.end().await;
         // Where it is installed, and we are root, it has to work.
         let is_excused = self.runtime.find().is_none() || !rustix::process::geteuid().is_root();
         assert!(is_excused, "{program} does not work: {reason}");
-        None
+        Err(format!("{program}, tier {}: {reason}", self.tier))
     }
 
     fn spec(self) -> Spec {
@@ -69,16 +69,18 @@ impl Case {
     }
 
     async fn keeps_its_promises(self) {
-        let Some(world) = self.world().await else { return };
+        let world = supported!(self.world().await);
         let first = SandboxId::from_u128(100);
         let kept =
             contracts::promises::sandbox::kept_on(&world.provider, first, "host", self.tier).await;
         world.end().await;
-        println!("{:#?}", kept.unwrap());
+        for sentence in kept.unwrap().not_shown {
+            unsupported::part(&sentence, "a promise that this host cannot show");
+        }
     }
 
     async fn outlives_its_server(self) {
-        let Some(world) = self.world().await else { return };
+        let world = supported!(self.world().await);
         let World { provider, at } = world;
         provider.open(&self.spec()).await.unwrap();
         assert_eq!(run(&provider, "one", "echo kept > /workspace/note").await.unwrap(), "");
@@ -97,7 +99,7 @@ impl Case {
     }
 
     async fn dies_whole(self) {
-        let Some(world) = self.world().await else { return };
+        let world = supported!(self.world().await);
         world.provider.open(&self.spec()).await.unwrap();
         let all = processes(world.at.path());
         let first = first_process(&all);

@@ -18,21 +18,21 @@ use domain::{
     task::Purpose,
 };
 use testkit::{nobody, shell};
+use unsupported::supported;
 
 use world::World;
 
-/// `None`, loudly, where this host lets us limit after all, or gives us no sandbox.
-async fn world() -> Option<World> {
+/// Fails, with the reason, where this host lets us limit after all, or gives us no sandbox.
+async fn world() -> Result<World, String> {
     let world = World::new().await;
     let told = world.provider.capabilities();
     if told.weaker.iter().any(|sentence| sentence.contains("held by a limit of its user"))
         && told.tiers.contains(&Tier::Verified)
     {
-        return Some(world);
+        return Ok(world);
     }
-    println!("unsupported: this host is not one without control groups: {told:?}");
     world.end().await;
-    None
+    Err(format!("this host is not one without control groups: {told:?}"))
 }
 
 async fn open(world: &World, number: u128, compute: Compute) -> SandboxId {
@@ -75,10 +75,12 @@ const SMALL: Compute = Compute {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_are_limited_without_control_groups() {
-    if nobody::has_shown("processes_are_limited_without_control_groups").unwrap() {
-        return;
+    if !nobody::has_shown("processes_are_limited_without_control_groups").unwrap() {
+        processes_are_limited(supported!(world().await)).await;
     }
-    let Some(world) = world().await else { return };
+}
+
+async fn processes_are_limited(world: World) {
     let many = "n=0; while [ $n -lt 100 ]; do sleep 60 & n=$((n+1)); done; echo all; kill 0";
     let few = open(&world, 1, SMALL).await;
     let roomy = open(&world, 2, Compute { processes: 1_024, ..SMALL }).await;
@@ -92,10 +94,12 @@ async fn processes_are_limited_without_control_groups() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_is_limited_without_control_groups() {
-    if nobody::has_shown("memory_is_limited_without_control_groups").unwrap() {
-        return;
+    if !nobody::has_shown("memory_is_limited_without_control_groups").unwrap() {
+        memory_is_limited(supported!(world().await)).await;
     }
-    let Some(world) = world().await else { return };
+}
+
+async fn memory_is_limited(world: World) {
     let id = open(&world, 1, SMALL).await;
     // No process alone is above the limit: four that hold 60 MiB each are.
     let hold = r#"x=$(head -c 31457280 /dev/zero | tr "\000" x); x=$x$x; sleep 60"#;
@@ -118,10 +122,12 @@ async fn memory_is_limited_without_control_groups() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_hidden_in_a_closed_directory_counts_against_the_disk() {
-    if nobody::has_shown("what_is_hidden_in_a_closed_directory_counts_against_the_disk").unwrap() {
-        return;
+    if !nobody::has_shown("what_is_hidden_in_a_closed_directory_counts_against_the_disk").unwrap() {
+        what_is_hidden_counts(supported!(world().await)).await;
     }
-    let Some(world) = world().await else { return };
+}
+
+async fn what_is_hidden_counts(world: World) {
     let id = open(&world, 1, SMALL).await;
     let hide = "mkdir secret && head -c 33554432 /dev/zero > secret/file && chmod 0300 secret";
     run(&world, id, "hide", hide).await.unwrap();

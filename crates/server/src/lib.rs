@@ -35,6 +35,7 @@ pub mod kept;
 mod networks;
 mod outward;
 mod provider;
+mod quiet;
 mod reload;
 pub mod serve;
 mod trail;

@@ -13,8 +13,13 @@ const NOBODY: u32 = 65_534;
 /// Whether the test of this name has just been shown by nobody: then we are root, and there is nothing left to do. The name is
 /// whole, with the modules before it. An error if it fails as nobody, or if there is no such test.
 pub fn has_shown(test: &str) -> anyhow::Result<bool> {
+    Ok(shown(test)?.is_some())
+}
+
+/// The same, with what it said on its error stream; `None` for whoever is not root.
+pub fn shown(test: &str) -> anyhow::Result<Option<String>> {
     if !rustix::process::geteuid().is_root() {
-        return Ok(false);
+        return Ok(None);
     }
     // A copy of these tests, where nobody can reach it.
     let directory = tempfile::tempdir()?;
@@ -33,5 +38,5 @@ pub fn has_shown(test: &str) -> anyhow::Result<bool> {
         println!("{said}");
     }
     ensure!(output.status.success() && said.contains("1 passed"), "{said}\n{complained}");
-    Ok(true)
+    Ok(Some(complained.into_owned()))
 }

@@ -26,7 +26,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use super::credentials::Seal;
-use crate::ask::Authority;
+use proxy::ask::Authority;
 
 /// One directory, one file for each sandbox.
 #[derive(Debug)]

@@ -37,7 +37,7 @@ async fn a_frozen_sandbox_stays_frozen_and_goes_on_when_it_is_thawed() {
     assert_eq!(house.away().first_process(id), before, "the same process");
     match stands_still(before) {
         Some(still) => assert!(still, "the kernel says that it runs"),
-        None => eprintln!("unsupported: no cgroup2 here that tells who is frozen"),
+        None => unsupported::part("what the kernel says", "no cgroup2 here tells who is frozen"),
     }
     house.provider.thaw(id).await.unwrap();
     assert_eq!(house.says(id, "echo awake").await, "awake\n");

@@ -1,7 +1,7 @@
 //! The way out of the sandboxes of `lamp up`: the broker, the gateway process, and what joins them to secrets and sandboxes.
 //!
 //! ```text
-//!  provider ── doors ──▶ broker ◀── frames over a socket ──▶ `lamp egress-gateway`
+//!  provider ── doors ──▶ broker ◀── frames over a socket ──▶ `lamp-proxy`
 //!                          ├── credentials ──▶ secrets
 //!                          └── records ──▶ trail: <data>/egress/log.jsonl, and the audit log
 //! ```

@@ -5,6 +5,7 @@
 //! the other ([`sqlite`] gathers them so that a flush to disk serves many).
 
 mod connection;
+mod migrations;
 mod postgres;
 mod sqlite;
 
