@@ -33,7 +33,7 @@ impl Templates {
 }
 
 /// The first mistake that shows.
-fn all(templates: &Templates) -> Result<(), TemplateError> {
+pub(super) fn all(templates: &Templates) -> Result<(), TemplateError> {
     for mode in Mode::ALL {
         let (poor, rich) = (Brief::default(), brief());
         templates.prompt(mode, &poor, &pack(&poor, &[]))?;

@@ -7,13 +7,13 @@ use super::{
     candidate::{Candidate, Source},
     check::{Confidence, Directory, Kind},
     classify::Ecosystem,
-    python_files::FILES,
+    manifests::PYTHON,
     tables::Tables,
     tree::Survey,
 };
 
 pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
-    let directories = survey.directories(FILES);
+    let directories = survey.directories(PYTHON);
     let mut tested: BTreeSet<Directory> = BTreeSet::new();
     let mut found = Vec::new();
     for directory in &directories {

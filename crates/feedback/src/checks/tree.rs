@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{check::Directory, python_files};
+use super::{check::Directory, manifests::PYTHON};
 
 /// The files at one commit.
 pub trait Tree {
@@ -233,5 +233,5 @@ fn is_interesting(directory: &Directory, name: &str) -> bool {
     if directory.as_str().starts_with(".github") {
         return is_workflow(directory, name);
     }
-    NAMES.contains(&name) || python_files::FILES.contains(&name)
+    NAMES.contains(&name) || PYTHON.contains(&name)
 }

@@ -1,7 +1,7 @@
-//! Files that say how a project of Python is checked.
+//! Names of files that say what a project is written in: the survey keeps them, and the reader of that language begins with them.
 
 /// What says that something is written in Python, and how it is checked.
-pub(super) const FILES: &[&str] = &[
+pub(super) const PYTHON: &[&str] = &[
     "pyproject.toml",
     "setup.cfg",
     "setup.py",
