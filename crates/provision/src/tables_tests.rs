@@ -106,8 +106,8 @@ struct Limited {
     policy: &'static str,
     platform: &'static str,
     file: &'static str,
-    wish: (Option<u64>, Option<u8>),
-    held: Result<(u64, u8), &'static str>,
+    wish: (Option<u32>, Option<u8>),
+    held: Result<(u32, u8), &'static str>,
 }
 
 /// The nearest word holds (what is wished, the agent's file, the server's defaults), and never more than the policy's and the platform's ceilings. A wish
