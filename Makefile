@@ -20,7 +20,7 @@ CYCLES ?= 10000
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  Build results go to CARGO_TARGET_DIR (now $(CARGO_TARGET_DIR))."
 
@@ -34,12 +34,18 @@ demo: ## Set up, then see one task go from a sentence to a merged pull request; 
 	@scripts/demo
 
 .PHONY: test
-test: ## Set up, then run all that CI runs: tests, doc tests, formatting, lints, short chaos and fuzzing
+test: ## Set up, then run all that CI runs; a long suite only if what it covers has changed since it passed here
 	@scripts/setup test
 	@scripts/test
 
+.PHONY: test-all
+test-all: ## The same, and leave nothing out
+	@scripts/setup test
+	@scripts/test all
+
 .PHONY: lint
 lint: ## Check formatting, lints, shell scripts, licences and banned crates
+	@scripts/setup lint
 	@scripts/lint
 
 .PHONY: fmt
@@ -60,14 +66,16 @@ vm: ## Keep the promises of sandboxes on Debian 12's own kernel and control grou
 .PHONY: chaos
 chaos: ## Play TASKS=2000 scripted tasks under random kills; count lost, doubled, orphaned
 	@scripts/setup test
+	@cargo build --locked --release -p tests --bin chaos --bin scripted-engine
 	@cargo run --quiet --locked --release -p tests --bin chaos -- --tasks $(TASKS)
 
 .PHONY: fuzz
 fuzz: ## Throw hostile bytes at each reader, or at TARGET=head, for SECONDS=20
+	@scripts/setup fuzz
 	@scripts/fuzz "$(TARGET)" "$(SECONDS)"
 
 .PHONY: soak
 soak: ## Open, use and destroy CYCLES=10000 sandboxes under random kills; tell what is left on the host
 	@scripts/setup test
-	@cargo build --quiet --locked --release -p tests --bin sandbox-server
+	@cargo build --locked --release -p tests --bin soak --bin sandbox-server
 	@cargo run --quiet --locked --release -p tests --bin soak -- --cycles $(CYCLES)

@@ -16,10 +16,10 @@ use benches::{
 };
 
 const USAGE: &str = "usage: cargo bench -p benches -- [--check] [--quick] [--rounds N] [--disk DIRECTORY] [--lamp PROGRAM] \
-                     [append|words|steps|lists|replay|waiting|sandbox|crowd|egress|agents|journey]";
-const MEASURES: [&str; 11] = [
+                     [--tasks N] [append|words|steps|lists|replay|waiting|sandbox|crowd|egress|agents|journey|growth]";
+const MEASURES: [&str; 12] = [
     "append", "words", "steps", "lists", "replay", "waiting", "sandbox", "crowd", "egress",
-    "agents", "journey",
+    "agents", "journey", "growth",
 ];
 
 /// What was asked for.
@@ -35,8 +35,6 @@ enum Wanted {
     Engine(PathBuf),
     /// Be the host that another run of this program asks.
     Upstream(PathBuf),
-    /// Be the gateway between the two.
-    Gateway,
     /// Be the server that has scripted tasks done for another run of this program.
     Crowded(journey::door::Plan),
     /// A test runner wants to know the tests: there are none.
@@ -51,6 +49,8 @@ struct Effort {
     disk: PathBuf,
     /// How many tasks are played, and by which `lamp`.
     journey: journey::Effort,
+    /// How many a server has done when its memory is looked at last.
+    tasks: usize,
 }
 
 /// What a missed number means.
@@ -79,10 +79,6 @@ fn main() -> anyhow::Result<ExitCode> {
             runtime.shutdown_background();
             served.map(|()| ExitCode::SUCCESS)
         }
-        Wanted::Gateway => {
-            egress::gateway::serve()?;
-            Ok(ExitCode::SUCCESS)
-        }
         Wanted::Crowded(plan) => {
             let said = runtime()?.block_on(journey::door::serve(plan))?;
             Report::default().say(said)?;
@@ -100,6 +96,7 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
         rounds: sandbox::ROUNDS,
         disk: Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned(),
         journey: journey::Effort { size: journey::Size::Whole, lamp: None },
+        tasks: 100,
     };
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -110,12 +107,12 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
             "--rounds" => {
                 effort.rounds = arguments.next().context(USAGE)?.parse().context(USAGE)?;
             }
+            "--tasks" => effort.tasks = arguments.next().context(USAGE)?.parse().context(USAGE)?,
             "--quick" => effort.journey.size = journey::Size::Quick,
             "--lamp" => effort.journey.lamp = Some(arguments.next().context(USAGE)?.into()),
             "--disk" => effort.disk = arguments.next().context(USAGE)?.into(),
             name if MEASURES.contains(&name) => only = Some(name.to_owned()),
             sandbox::floor::CHILD => return Ok(Wanted::Floor),
-            egress::gateway::CHILD => return Ok(Wanted::Gateway),
             egress::upstream::CHILD => {
                 return Ok(Wanted::Upstream(arguments.next().context(USAGE)?.into()));
             }
@@ -132,7 +129,8 @@ fn wanted(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Wanted>
 }
 
 async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow::Result<ExitCode> {
-    let Effort { rounds, disk, journey: tasks } = effort;
+    let Effort { rounds, disk, journey, tasks } = effort;
+    let growth = journey::growth::Effort { tasks, lamp: journey.lamp.clone() };
     let mut bench = Bench { report: Report::default(), disk };
     bench.report.say(machine::header())?;
     let begun = Instant::now();
@@ -165,7 +163,10 @@ async fn measure(only: Option<&str>, misses: &Misses, effort: Effort) -> anyhow:
         Box::pin(agents::run(&mut bench)).await?;
     }
     if is_wanted("journey") {
-        Box::pin(journey::run(&mut bench, tasks)).await?;
+        Box::pin(journey::run(&mut bench, journey)).await?;
+    }
+    if is_wanted("growth") {
+        Box::pin(journey::growth::run(&mut bench, growth)).await?;
     }
     // A part of the sandboxes, for whoever works on it.
     if only == Some("crowd") {

@@ -63,7 +63,7 @@ impl Bare {
         if program.packages.is_empty() {
             let path = Path::new(launch.argv.first().context("nothing to start")?);
             fs::create_dir_all(path.parent().context("a program is in a directory")?)?;
-            fs::write(path, sandbox::agent_program())?;
+            fs::write(path, programs::agent())?;
             fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
         }
         fs::create_dir_all(&home)?;

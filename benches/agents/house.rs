@@ -169,7 +169,7 @@ pub async fn build() -> anyhow::Result<PathBuf> {
     };
     let mut command = tokio::process::Command::new(env!("CARGO"));
     command
-        .args(["build", "--locked", "--quiet", "-p", "lamp", "--profile", profile, "--target-dir"])
+        .args(["build", "--locked", "-p", "lamp", "--profile", profile, "--target-dir"])
         .arg(target)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null());

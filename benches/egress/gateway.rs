@@ -1,11 +1,14 @@
 //! Ours, as `lamp up` has it: the broker in this process, with its log on disk, and the gateway in one of its own.
 //!
-//! The gateway's process is this program again, with [`CHILD`], and does what `lamp egress-gateway` does.
+//! The gateway's process is `lamp-proxy`, started from memory as `lamp up` does.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
-    os::{fd::OwnedFd, unix::net::UnixStream},
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::net::UnixStream,
+    },
     path::Path,
     process::Stdio,
     sync::{Arc, Mutex, PoisonError},
@@ -31,7 +34,6 @@ use egress::{
         traffic::Allowances,
     },
     bundles::{Known, github::GithubHosts, model::Models},
-    gateway::{self, NOBODY, Settings, shut_in},
     model::prices::Prices,
     trust::Roots,
 };
@@ -50,22 +52,8 @@ use super::{
     watch::Watched,
 };
 
-/// The argument that makes this program the gateway.
-pub const CHILD: &str = "--egress-gateway";
-
 /// How long the gateway may take to start.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The gateway's process: serves until the broker is gone.
-pub fn serve() -> anyhow::Result<()> {
-    let link = rustix::io::dup(rustix::stdio::stdin()).context("there is no broker")?;
-    let settings = Settings::of_this_machine()?;
-    shut_in(NOBODY)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(gateway::serve(UnixStream::from(link), settings));
-    runtime.shutdown_background();
-    Ok(served?)
-}
 
 /// The broker, its gateway, and sandboxes that have joined.
 #[derive(Debug)]
@@ -201,9 +189,10 @@ impl Process {
             bail!("the gateway has ended");
         }
         let (ours, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(std::env::current_exe()?);
+        let program = programs::proxy()?;
+        let mut command = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
         command
-            .arg(CHILD)
+            .arg0("lamp-proxy")
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))

@@ -13,10 +13,10 @@ use domain::policy::{
     Rule, Rules, Verdict,
 };
 use egress::{
-    ask::Scheme,
     broker::{compiled::Decision, ruling::Ruling},
     bundles::Asked,
 };
+use proxy::ask::Scheme;
 
 use super::gateway::known;
 use crate::spread::Spread;

@@ -12,8 +12,8 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use egress::gateway::NOBODY;
 use fs_err as fs;
+use proxy::serving::NOBODY;
 use tempfile::TempDir;
 
 use super::{

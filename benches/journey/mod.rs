@@ -14,6 +14,7 @@
 //! | [`bare`] | the same by hand |
 //! | [`shares`] | whose time a task took |
 //! | [`verdict`] | what was promised, and whether it is kept |
+//! | [`growth`] | what a server keeps of the tasks that it has done |
 //! | [`crowd`], [`door`] | many scripted tasks, and the server that has them done |
 //!
 //! **Invariant:** whatever happens, no process, sandbox or file stays behind.
@@ -22,6 +23,7 @@ pub mod actor;
 pub mod bare;
 pub mod crowd;
 pub mod door;
+pub mod growth;
 pub mod play;
 pub mod repository;
 pub mod shares;
@@ -160,7 +162,7 @@ async fn measure(size: Size, lamp: PathBuf, scratch: &Path) -> anyhow::Result<Me
 async fn weigh(house: &House, after_tasks: usize) -> anyhow::Result<Idle> {
     rest(SETTLING).await;
     let server = house.process();
-    let gateway = memory::below(server, "egress-gateway")?;
+    let gateway = memory::below(server, "lamp-proxy")?;
     Ok(Idle { after_tasks, server: Memory::of(server)?, gateway: Memory::of(gateway)? })
 }
 

@@ -38,22 +38,26 @@ pub fn tell(report: &mut Report, measured: &Measured) -> anyhow::Result<()> {
     }
 
     report.section("Journey: memory of a server that has nothing to do")?;
-    for Idle { after_tasks, server, gateway } in idle {
-        let when = match after_tasks {
-            0 => "after its start".to_owned(),
-            tasks => format!("after {tasks} tasks"),
-        };
-        for (who, memory, goal) in
-            [("server", server, Goal::AtMost(IDLE)), ("its gateway", gateway, Goal::None)]
-        {
-            let figure = Figure::new(format!("{who}, {when}"), mib(memory.resident), "MiB");
-            let own = mib(memory.own);
-            report.add(
-                figure
-                    .goal(goal)
-                    .note(format_args!("{own:.1} MiB without pages of files, such as its program")),
-            )?;
-        }
+    idle.iter().try_for_each(|idle| tell_idle(report, idle))
+}
+
+/// What a server and its gateway had while nothing happened.
+pub fn tell_idle(report: &mut Report, idle: &Idle) -> anyhow::Result<()> {
+    let Idle { after_tasks, server, gateway } = idle;
+    let when = match after_tasks {
+        0 => "after its start".to_owned(),
+        tasks => format!("after {tasks} tasks"),
+    };
+    for (who, memory, goal) in
+        [("server", server, Goal::AtMost(IDLE)), ("its gateway", gateway, Goal::None)]
+    {
+        let figure = Figure::new(format!("{who}, {when}"), mib(memory.resident), "MiB");
+        let own = mib(memory.own);
+        report.add(
+            figure
+                .goal(goal)
+                .note(format_args!("{own:.1} MiB without pages of files, such as its program")),
+        )?;
     }
     Ok(())
 }
@@ -110,6 +114,6 @@ fn millis(time: Duration) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no machine has that much memory")]
-fn mib(kib: u64) -> f64 {
+pub fn mib(kib: u64) -> f64 {
     kib as f64 / 1_024.0
 }

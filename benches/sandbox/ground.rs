@@ -13,15 +13,12 @@ use anyhow::{Context as _, ensure};
 use contracts::{
     clock::{Clock as _, SystemClock},
     ids::IdSource,
-    sandbox::{
-        Checkout, CommandName, Compute, Ended, Exec, Output, Owner, Sandboxes as _, Spec, Streams,
-        Use, User, WorkspaceAccess,
-    },
+    sandbox::{Checkout, Compute, Ended, Exec, Owner, Sandboxes as _, Spec, Use, WorkspaceAccess},
 };
 use domain::{agent::Tier, id::SandboxId};
 use fs_err as fs;
 use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
-use tokio::sync::mpsc;
+use testkit::shell;
 
 /// Room for the image with its 50,000 files, and for a thousand disks that hold nothing.
 const DISK_BYTES: u64 = 8 << 30;
@@ -145,35 +142,16 @@ impl Ground {
         id: SandboxId,
         argv: &[&str],
         directory: &str,
-    ) -> anyhow::Result<Vec<u8>> {
-        let name = CommandName::new(self.numbers.next().to_string());
-        let command = Exec {
-            argv: argv.iter().map(|&word| word.to_owned()).collect(),
-            environment: std::collections::BTreeMap::new(),
-            path: Vec::new(),
-            sweeps: false,
-            directory: directory.to_owned(),
-            user: User::Agent,
-            terminal: None,
-            limit: PATIENCE,
-            output_limit: 1 << 20,
-        };
-        let (end_of_input, input) = mpsc::channel(1);
-        drop(end_of_input);
-        let (output, mut written) = mpsc::channel(8);
-        let streams = Streams { input, output };
-        let reading = async {
-            let mut all = Vec::new();
-            while let Some(Output::Out(bytes) | Output::Error(bytes)) = written.recv().await {
-                all.extend(bytes);
-            }
-            all
-        };
-        let running = self.provider.exec(id, &name, &command, streams);
-        let (finished, written) = tokio::join!(running, reading);
-        let finished = finished?;
-        let said = || String::from_utf8_lossy(&written).into_owned();
-        ensure!(finished.ending == Ended::Exited(0), "{argv:?}: {:?}: {}", finished.ending, said());
+    ) -> anyhow::Result<String> {
+        let command = Exec { limit: PATIENCE, ..shell::command(argv, directory) };
+        let name = self.numbers.next().to_string();
+        let (finished, written) = shell::run(&self.provider, id, &name, &command).await?;
+        ensure!(
+            finished.ending == Ended::Exited(0),
+            "{argv:?}: {:?}: {}",
+            finished.ending,
+            written
+        );
         Ok(written)
     }
 

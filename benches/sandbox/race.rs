@@ -217,7 +217,7 @@ impl Race {
                 let begun = Instant::now();
                 let said = self.cold.exec(id, &["/bin/echo", "lamp"], "/").await?;
                 times.add(Mark::Running(on), begun.elapsed());
-                anyhow::ensure!(said == b"lamp\n", "a command's output was lost");
+                anyhow::ensure!(said == "lamp\n", "a command's output was lost");
             }
             Trial::Pause => {
                 let begun = Instant::now();
@@ -277,7 +277,6 @@ async fn status(ground: &Ground, id: SandboxId) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     let said = ground.exec(id, &["git", "status", "--porcelain"], INSIDE).await?;
     let took = begun.elapsed();
-    let said = String::from_utf8_lossy(&said);
     anyhow::ensure!(said.is_empty(), "the checkout is not clean: {said}");
     Ok(took)
 }

@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use egress::wire::dns::{DnsError, QUESTION_LIMIT, RecordKind, frame, read, unframe};
+use proxy::readers::dns::{DnsError, QUESTION_LIMIT, RecordKind, frame, read, unframe};
 use libfuzzer_sys::fuzz_target;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 7);
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 /// Only a question for an IPv4 address gets one; with EDNS something stands behind it.
-fn ends_in_address(question: &egress::wire::dns::Question, answer: &[u8]) -> bool {
+fn ends_in_address(question: &proxy::readers::dns::Question, answer: &[u8]) -> bool {
     let has_record = answer[7] == 1;
     assert_eq!(has_record, question.kind == RecordKind::A);
     has_record && answer[11] == 0

@@ -1,9 +1,9 @@
 //! The head of a request and its body: what is accepted has one meaning, however it is cut, and what goes onward has the same.
 #![no_main]
 
-use egress::{
+use proxy::{
     ask::Upgrade,
-    wire::{
+    readers::{
         framing::{BodyLength, ChunkReader, Chunked},
         head::{
             HEAD_LIMIT, HEADER_LIMIT, HeadError, RequestHead, RequestTarget, Scan, request,

@@ -1,7 +1,7 @@
 //! The first message of TLS: whom we read in it is whom the TLS library reads in it, in any records and any pieces.
 #![no_main]
 
-use egress::wire::hello::{HELLO_LIMIT, Hello, read};
+use proxy::readers::hello::{HELLO_LIMIT, Hello, read};
 use libfuzzer_sys::fuzz_target;
 use rustls::server::Acceptor;
 

@@ -1,14 +1,14 @@
 //! The lines of git, and a push and a fetch in them: nothing is passed on but what came, in its order, and nothing before it is allowed.
 #![no_main]
 
-use egress::{
+use proxy::{
     git::{
         commands::{self, COMMAND_LIMIT, LIST_LIMIT},
         fetch::Fetch,
         pack::KEPT_LIMIT,
         push::{Allowed, Push},
     },
-    wire::packet_line::{self, LINE_LIMIT, Packet},
+    readers::packet_line::{self, LINE_LIMIT, Packet},
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -72,7 +72,7 @@ fn pushed(bytes: &[u8], cut: usize) -> Option<Vec<u8>> {
     let mut given = Vec::new();
     let carried = bytes.chunks(cut).try_for_each(|piece| {
         given.extend(push.read(piece)?);
-        Ok::<_, egress::git::push::PushError>(())
+        Ok::<_, proxy::git::push::PushError>(())
     });
     assert!(bytes.starts_with(&given));
     if !given.is_empty() {

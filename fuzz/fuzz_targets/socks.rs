@@ -3,7 +3,7 @@
 
 use std::{fmt::Debug, net::IpAddr};
 
-use egress::wire::socks::{Destination, greeting, request};
+use proxy::readers::socks::{Destination, greeting, request};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

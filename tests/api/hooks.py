@@ -1,7 +1,7 @@
 """What schemathesis cannot know by itself: how lines of JSON are read, and a task that this server can work on.
 
 It also counts. A run in which nothing but refusals was heard proves little, so the calls that were answered with success are written down,
-and `scripts/api` looks at their number.
+and those that were told to try again (503); `scripts/api` looks at their numbers.
 """
 
 import atexit
@@ -18,6 +18,7 @@ PLACE = pathlib.Path(os.environ["API_PLACE"])
 lock = threading.Lock()
 played: dict[str, int] = {}
 succeeded: set[str] = set()
+busy: dict[str, int] = {}
 wishes = 0
 
 
@@ -81,8 +82,10 @@ def after_call(context, case, response):
         played[name(case)] = played.get(name(case), 0) + 1
         if 200 <= response.status_code < 300:
             succeeded.add(name(case))
+        if response.status_code == 503:
+            busy[name(case)] = busy.get(name(case), 0) + 1
 
 
 @atexit.register
 def tell():
-    (PLACE / "played.json").write_text(json.dumps({"played": played, "succeeded": sorted(succeeded)}))
+    (PLACE / "played.json").write_text(json.dumps({"played": played, "succeeded": sorted(succeeded), "busy": busy}))

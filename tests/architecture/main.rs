@@ -5,7 +5,11 @@
 //!  problems   who makes the API's refusals
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
+//!  cycles     the modules of every room: none needs one that needs it
 //!  links      every relative markdown link   against  the files and headings it points at
+//!  functions  which of them are tests, and how they end
+//!  left_out   what tests/unsupported.txt excuses on CI, and the script that reads it
+//!  one_way    things of which there is one: a second would drift
 //!  tidy       every file that git would commit: small rules that a reviewer should not have to remember
 //! ```
 //!
@@ -13,7 +17,12 @@
 //! than one test run.
 #![cfg(test)]
 
+mod cycles;
+mod functions;
+mod left_out;
 mod links;
+mod modules;
+mod one_way;
 mod problems;
 mod promises;
 mod rooms;

@@ -40,6 +40,14 @@ const NOT_IN_DOMAIN: &[&str] = &[
     "tracing",
 ];
 
+/// The rooms of whoever types something, and what they reach only through the API of a server. `lamp` starts one with `server`, which
+/// alone joins these.
+const TYPED: &[&str] = &["lamp", "demo", "doctor", "terminal"];
+const BEHIND_THE_API: &[&str] = &[
+    "agents", "engine", "forges", "gateway", "git", "guest", "images", "launcher", "sandbox",
+    "secrets",
+];
+
 /// One row of the table.
 struct Room {
     sentence: String,
@@ -135,6 +143,40 @@ fn crates_that_stand_for_an_invariant_stay_in_their_room() {
         }
     }
     assert_none("an invariant in ARCHITECTURE.md keeps this crate out", &wrong);
+}
+
+#[test]
+fn a_command_reaches_engine_sandboxes_and_secrets_only_through_the_api() {
+    let packages = packages();
+    let typed = packages.iter().filter(|package| TYPED.contains(&package.name.as_str()));
+    let wrong: Vec<String> = typed
+        .flat_map(|package| package.uses.iter().map(move |used| (package, used)))
+        .filter(|(_, used)| BEHIND_THE_API.contains(&used.as_str()))
+        .map(|(package, used)| format!("`{}` depends on `{used}`", package.name))
+        .collect();
+    assert_none("ask a server for it, by `wire`", &wrong);
+}
+
+/// `lamp-proxy` reads what attackers write. What it is linked from is all that somebody finds who takes it over.
+#[test]
+fn the_proxy_is_linked_from_nothing_worth_stealing() {
+    let ours: Vec<String> = packages().into_iter().map(|package| package.name).collect();
+    let lines = cargo(&[
+        "tree",
+        "--package=proxy",
+        "--edges=normal,build",
+        "--prefix=none",
+        "--no-dedupe",
+        "--format={p}",
+    ]);
+    let linked = || lines.lines().filter_map(|line| line.split(' ').next());
+    assert!(linked().any(|name| name == "rustls"), "cargo tree was not understood: {lines}");
+    let wrong: Vec<String> = linked()
+        .filter(|name| ours.iter().any(|room| room == name) || name.starts_with("sqlx"))
+        .filter(|name| !["proxy", "domain"].contains(name))
+        .map(str::to_owned)
+        .collect();
+    assert_none("the proxy knows no rule and no secret: it may use `domain` alone", &wrong);
 }
 
 /// The table, by room. `all` stands for every other room that is shipped.

@@ -1,6 +1,9 @@
 //! Small rules about every file, so that no reviewer has to remember them.
 
-use crate::tree::{File, assert_none, files, files_with};
+use crate::{
+    functions,
+    tree::{File, assert_none, files, files_with},
+};
 
 /// A file longer than this tells more than one thing.
 const MOST_LINES: usize = 600;
@@ -38,6 +41,22 @@ fn every_rust_file_opens_with_its_story() {
 fn no_test_is_ignored() {
     let wrong = places(&files_with("rs"), |line| line.trim_start().starts_with("#[ignore"));
     assert_none("a test runs, or it is deleted", &wrong);
+}
+
+/// A test that returns early is green. Whoever cannot run here says `unsupported!`, or `supported!(..)`, and is counted.
+#[test]
+fn no_test_ends_early_in_silence() {
+    let wrong: Vec<String> = files_with("rs")
+        .iter()
+        .filter(|file| {
+            functions::may_have_tests(file) && !file.path.starts_with("tests/unsupported/")
+        })
+        .flat_map(|file| {
+            let silent = functions::find(file).silent;
+            silent.into_iter().map(|wrong| format!("{}:{wrong}", file.path))
+        })
+        .collect();
+    assert_none("say it with the crate `unsupported`: see tests/unsupported", &wrong);
 }
 
 #[test]

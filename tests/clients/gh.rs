@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use tests::internet::{House, Internet, Said};
+use unsupported::supported;
 
 use crate::{
     github::{self, API, BRANCH, REPOSITORY},
-    stage::{Right, grant, internet, unsupported},
+    stage::{Right, grant},
 };
 
 const TOKEN: &str = "ghs_TheRealTokenOfTheOrganisation0123456789";
@@ -26,7 +27,7 @@ fn versions() -> Vec<(String, PathBuf)> {
     let known = [PathBuf::from("/usr/bin/gh"), newest];
     let told = known.into_iter().filter_map(|path| {
         let Some(version) = version(&path) else {
-            unsupported(&format!("gh at {}", path.display()), "it is not installed");
+            unsupported::part(&format!("gh at {}", path.display()), "it is not installed");
             return None;
         };
         Some((version, path))
@@ -64,7 +65,7 @@ fn gh(house: &House<'_>, words: &str) -> Said {
 
 #[test]
 fn gh_does_the_work_of_a_task_with_a_token_that_it_never_sees() {
-    let Some(internet) = internet() else { return };
+    let internet = supported!(Internet::build());
     for (version, program) in versions() {
         let house = begin(&internet, &program);
         let carried = [
@@ -99,7 +100,7 @@ fn gh_does_the_work_of_a_task_with_a_token_that_it_never_sees() {
 
 #[test]
 fn gh_tells_the_world_nothing_else() {
-    let Some(internet) = internet() else { return };
+    let internet = supported!(Internet::build());
     for (version, program) in versions() {
         let house = begin(&internet, &program);
         let refused = [

@@ -1,10 +1,11 @@
 //! Git itself against a real git server: it clones, fetches and pushes the task's branch, and every other push is rejected in its own words.
 
 use tests::internet::{House, Internet, Said};
+use unsupported::supported;
 
 use crate::{
     git_server::{Gate, GitServer},
-    stage::{Right, grant, internet},
+    stage::{Right, grant},
 };
 
 const HOST: &str = "git.example.com";
@@ -47,7 +48,7 @@ fn begin<'a>(internet: &'a Internet, server: &GitServer) -> House<'a> {
 
 #[test]
 fn git_clones_fetches_and_pushes_the_branch_of_the_task() {
-    let Some(internet) = internet() else { return };
+    let internet = supported!(Internet::build());
     let server = GitServer::new(&[SHOP, OTHER]);
     let house = begin(&internet, &server);
     works(&house, "dev", &format!("git clone --quiet https://{HOST}/{SHOP}.git shop"));
@@ -76,7 +77,7 @@ fn git_clones_fetches_and_pushes_the_branch_of_the_task() {
 
 #[test]
 fn every_other_push_is_rejected_in_gits_own_words_and_changes_nothing() {
-    let Some(internet) = internet() else { return };
+    let internet = supported!(Internet::build());
     let server = GitServer::new(&[SHOP, OTHER]);
     let house = begin(&internet, &server);
     house.sandbox("reader", &["--allow", &format!("git:{HOST}/{SHOP}"), "--phase", "research"]);
@@ -159,7 +160,7 @@ fn every_other_push_is_rejected_in_gits_own_words_and_changes_nothing() {
 
 #[test]
 fn a_pack_that_is_larger_than_any_task_needs_never_becomes_a_commit() {
-    let Some(internet) = internet() else { return };
+    let internet = supported!(Internet::build());
     let server = GitServer::new(&[SHOP, OTHER]);
     let house = begin(&internet, &server);
     let begin = format!(

@@ -3,23 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tests::internet::{House, Internet};
-
-/// What cannot be tried here is told and counted, never taken for passed.
-pub(crate) fn unsupported(what: &str, why: &str) {
-    println!("unsupported: {what}: {why}");
-}
-
-/// The toy internet, where this host can have one.
-pub(crate) fn internet() -> Option<Internet> {
-    match Internet::build() {
-        Ok(internet) => Some(internet),
-        Err(why) => {
-            unsupported("clients in a toy internet", &why);
-            None
-        }
-    }
-}
+use tests::internet::House;
 
 /// A branch that may be pushed to.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +13,7 @@ pub(crate) struct Right<'a> {
     pub(crate) branch: &'a str,
 }
 
-/// Gives a sandbox the right to push. Only a task has one, and there are no tasks yet: so it is written into what the server remembers of
+/// Gives a sandbox the right to push. Only a task has one, and none is played here: so it is written into what the server remembers of
 /// the sandbox's network, while it is down, and holds when it is up again.
 pub(crate) fn grant(house: &mut House<'_>, sandbox: &str, rights: &[Right<'_>]) {
     let told = house.lamp(&["sandbox", "get", sandbox, "--json"]);

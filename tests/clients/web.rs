@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use tests::internet::{Arrival, House, Internet, Said};
-
-use crate::stage::{internet, unsupported};
+use unsupported::supported;
 
 const ALLOWED: &str = "docs.example.com";
 const REFUSED: &str = "evil.example.com";
@@ -126,7 +125,7 @@ fn fetch(house: &House<'_>, sandbox: &str, client: &Client, host: &str) -> Said 
 
 #[test]
 fn every_program_reaches_what_it_may_and_is_told_what_it_may_not() {
-    let Some(internet) = internet() else { return };
+    let internet = supported!(Internet::build());
     let house = begin(&internet);
     internet.site(ALLOWED, |request| {
         tests::internet::ok(&format!(
@@ -138,7 +137,7 @@ fn every_program_reaches_what_it_may_and_is_told_what_it_may_not() {
     for client in &CLIENTS {
         let name = client.name;
         if !Path::new(client.needs).exists() {
-            unsupported(name, &format!("there is no {}", client.needs));
+            unsupported::part(name, &format!("there is no {}", client.needs));
             continue;
         }
         let mark = internet.mark();
@@ -160,19 +159,19 @@ fn every_program_reaches_what_it_may_and_is_told_what_it_may_not() {
 
 #[test]
 fn the_way_out_is_the_same_on_every_tier() {
-    let Some(internet) = internet() else { return };
+    let internet = supported!(Internet::build());
     let house = begin(&internet);
     let small =
         ["curl", "curl without a proxy", "Node fetch, which knows no proxy", "Python urllib"];
     for tier in ["verified", "standard", "untrusted"] {
         if !house.tiers().contains(tier) {
-            unsupported(&format!("the tier `{tier}`"), house.tiers());
+            unsupported::part(&format!("the tier `{tier}`"), house.tiers());
             continue;
         }
         house.sandbox(tier, &["--tier", tier, "--allow", ALLOWED]);
         for client in CLIENTS.iter().filter(|it| small.contains(&it.name)) {
             if !Path::new(client.needs).exists() {
-                unsupported(client.name, &format!("there is no {}", client.needs));
+                unsupported::part(client.name, &format!("there is no {}", client.needs));
                 continue;
             }
             let said = fetch(&house, tier, client, ALLOWED);

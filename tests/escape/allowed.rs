@@ -283,9 +283,9 @@ fn an_allowed_host_is_no_way_to_somewhere_else() {
         ground.unsupported(
             31,
             "pushing the task's own branch, and nothing else, where a task may push",
-            "`lamp up` has no tasks yet; `tests/clients` shows it with a right that it writes itself",
+            "no task has a sandbox here; `tests/clients` shows it with a right that it writes itself",
         );
-        ground.done().finish("allowed hosts");
+        ground.done().finish("allowed hosts", 54);
     });
 }
 
@@ -318,6 +318,6 @@ fn what_is_told_to_an_allowed_host_has_a_budget() {
             "the same by bytes",
             "the smallest budget of bytes is 1 GiB; `traffic` and `upstreams` in `crates/egress` show it",
         );
-        ground.counted().finish("budgets");
+        ground.counted().finish("budgets", 3);
     });
 }

@@ -280,6 +280,6 @@ fn a_door_is_for_what_it_is_for() {
         between_hops(&mut ground);
         endings(&mut ground);
         many_addresses(&mut ground);
-        ground.done().finish("doors");
+        ground.done().finish("doors", 45);
     });
 }

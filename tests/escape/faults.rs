@@ -26,7 +26,7 @@ async fn the_killed_are_missed_and_the_others_go_on() {
     killed_launcher(&stage, &mut tally).await;
     stage = restarted_server(stage, &mut tally).await;
     stage.end().await;
-    tally.finish("faults");
+    tally.finish("faults", 14);
 }
 
 /// Its first process is killed from outside while a command runs.

@@ -77,7 +77,7 @@ async fn hostile_archives_are_confined() {
         broken_archives(&stage, tier, id, &mut tally).await;
     }
     stage.end().await;
-    tally.finish("archives");
+    tally.finish("archives", 52);
 }
 
 async fn hostile_archives(stage: &Stage, tier: Tier, id: SandboxId, user: User, tally: &mut Tally) {
@@ -209,7 +209,7 @@ async fn links_that_are_swapped_meanwhile_lead_nowhere() {
     }
     a_link_is_not_followed_by_the_host(&stage, &mut tally).await;
     stage.end().await;
-    tally.finish("races");
+    tally.finish("races", 12);
 }
 
 /// Everything that a host does with files, on the paths that are being swapped.

@@ -25,11 +25,7 @@ pub(crate) const RESOLVER: &str = "127.0.0.1:53";
 pub(crate) fn on_the_internet(title: &str, play: impl FnOnce(&Internet)) {
     match Internet::build() {
         Ok(internet) => play(&internet),
-        Err(why) => {
-            let mut tally = Tally::default();
-            tally.unsupported("the toy internet", &why);
-            tally.finish(title);
-        }
+        Err(why) => unsupported::whole(&format!("{title}: {why}")),
     }
 }
 

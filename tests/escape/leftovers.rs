@@ -57,7 +57,7 @@ async fn what_one_leaves_the_next_does_not_find() {
     tally.check("73 20 sandboxes after it", &format!("{traces:?}"), traces.is_empty().into());
     fresh_members(&stage, &mut tally).await;
     stage.end().await;
-    tally.finish("leftovers");
+    tally.finish("leftovers", 6);
 }
 
 /// One that waited has no identity, no secret, and no way out: it is as one that was just made.
@@ -147,7 +147,7 @@ async fn images_that_were_tampered_with_are_refused() {
     tally.check("78 the whole record again", &format!("{again:?}"), again.is_ok().into());
     tiers_are_not_lowered(&stage, &mut tally).await;
     stage.end().await;
-    tally.finish("images");
+    tally.finish("images", 20);
 }
 
 /// What root writes on top of an image is not in the image.

@@ -233,6 +233,6 @@ fn no_name_carries_a_message_out() {
         wildcard(&mut ground);
         goes_on(&mut ground);
         in_the_audit_log(&mut ground);
-        ground.done().finish("names");
+        ground.done().finish("names", 45);
     });
 }

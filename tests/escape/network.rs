@@ -357,6 +357,6 @@ fn no_packet_leaves_but_through_the_gateway() {
             }
             tally.merge(ground.done());
         }
-        tally.finish("network");
+        tally.finish("network", 220);
     });
 }

@@ -271,7 +271,7 @@ fn what_fails_on_the_way_out_fails_closed() {
             ground.counted()
         };
         without_the_server(internet, &mut house, &mut tally);
-        tally.finish("outages");
+        tally.finish("outages", 33);
     });
 }
 
@@ -341,6 +341,6 @@ fn a_sandbox_that_floods_its_doors_shuts_out_itself_alone() {
         };
         let others: Vec<_> = internet.seen().into_iter().filter(|it| !is_told(it)).collect();
         ground.check(12, "nothing else arrived", &format!("{others:?}"), others.is_empty());
-        ground.counted().finish("floods");
+        ground.counted().finish("floods", 13);
     });
 }

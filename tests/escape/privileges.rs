@@ -62,7 +62,7 @@ async fn nobody_becomes_more_than_he_is() {
         the_first_process_stays(&stage, tier, id, &mut tally).await;
     }
     stage.end().await;
-    tally.finish("privileges");
+    tally.finish("privileges", 50);
 }
 
 async fn identities(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut Tally) {

@@ -522,6 +522,6 @@ fn a_request_has_one_meaning_or_none() {
         overrides(&mut ground);
         pipelining(&mut ground);
         endless(&mut ground);
-        ground.done().finish("requests");
+        ground.done().finish("requests", 111);
     });
 }

@@ -147,7 +147,7 @@ async fn nothing_inside_changes_a_read_only_workspace() {
         stage.provider.destroy(target).await.unwrap();
     }
     stage.end().await;
-    tally.finish("a read-only workspace");
+    tally.finish("a read-only workspace", 178);
 }
 
 /// Makes each attempt in a shell of its own, and says how each ended, with the last thing that it said; and in the end, whether the
@@ -325,7 +325,7 @@ async fn nothing_from_before_reaches_into_a_read_only_workspace() {
         }
     }
     stage.end().await;
-    tally.finish("what was there before a workspace was read-only");
+    tally.finish("what was there before a workspace was read-only", 4);
 }
 
 /// A place that is not what it seems is refused, and never opened as if it could not be written.
@@ -355,5 +355,5 @@ async fn a_workspace_that_was_made_something_else_is_refused() {
         }
     }
     stage.end().await;
-    tally.finish("workspaces that are something else");
+    tally.finish("workspaces that are something else", 6);
 }

@@ -303,6 +303,6 @@ fn a_credential_is_used_in_one_place_by_one_sandbox_while_it_lives() {
         authorities(&mut ground, "other");
         neighbours(&mut ground, "other");
         endings(internet, &mut ground);
-        ground.counted().finish("secrets");
+        ground.counted().finish("secrets", 56);
     });
 }

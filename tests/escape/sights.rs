@@ -198,7 +198,7 @@ async fn nothing_of_the_host_can_be_seen_or_changed() {
     only_declared_descriptors(&stage, &mut tally).await;
     our_own_helpers_are_closed(&stage, &mut tally).await;
     stage.end().await;
-    tally.finish("sights");
+    tally.finish("sights", 300);
 }
 
 async fn only_declared_descriptors(stage: &Stage, tally: &mut Tally) {
@@ -342,7 +342,7 @@ async fn no_socket_leads_out() {
     addresses_of_nobody(&stage, &mut tally).await;
     neighbours_do_not_meet(&stage, &mut tally).await;
     stage.end().await;
-    tally.finish("sockets");
+    tally.finish("sockets", 60);
 }
 
 async fn play_unseen(stage: &Stage, rows: &[Row], canary: &Canary, tally: &mut Tally) {

@@ -1,14 +1,12 @@
 //! Where the attempts are made: a provider of its own, sandboxes in it, and short ways to use them.
 
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     process::Command,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use contracts::{
@@ -21,6 +19,7 @@ use contracts::{
 };
 use domain::{agent::Tier, id::SandboxId};
 use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
+use testkit::shell;
 use tokio::sync::mpsc;
 
 /// Enough for the suite, and little enough for any machine.
@@ -143,7 +142,7 @@ impl Stage {
                 let has = capabilities.tiers.contains(tier);
                 if !has {
                     let why = capabilities.missing.get(tier).map_or("", String::as_str);
-                    println!("unsupported: the tier `{tier}`: {why}");
+                    unsupported::part(&format!("the tier `{tier}`"), why);
                 }
                 has
             })
@@ -252,17 +251,7 @@ impl Stage {
 }
 
 pub(crate) fn command(user: User, argv: &[&str]) -> Exec {
-    Exec {
-        argv: argv.iter().map(|&word| word.to_owned()).collect(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/".to_owned(),
-        user,
-        terminal: None,
-        limit: Duration::from_mins(1),
-        output_limit: 1 << 20,
-    }
+    Exec { user, ..shell::command(argv, "/") }
 }
 
 fn settings(at: &Path, pool: PoolSettings, toolchains: &[PathBuf]) -> Settings {
@@ -324,6 +313,6 @@ pub(crate) fn users() -> Vec<User> {
     if is_root() {
         return vec![User::Agent, User::Root];
     }
-    println!("unsupported: root inside, because this test is not root outside");
+    unsupported::part("root inside", "this test is not root outside");
     vec![User::Agent]
 }

@@ -1,9 +1,12 @@
 //! A table of attempts, each with what must come of it, and what was counted.
 //!
 //! A denial only counts where the same probe works outside: otherwise nobody knows what refused it. Such a row is
-//! told as unsupported, and never as passed.
+//! told as unsupported, and never as passed. Because a broken probe fails outside too, every table has a least number of rows that
+//! pass where we are root: those that need neither gVisor nor an idle machine.
 
 use std::fmt::Write as _;
+
+use crate::stage::is_root;
 
 /// One attempt.
 #[derive(Debug, Clone)]
@@ -61,6 +64,7 @@ impl Tally {
     }
 
     pub(crate) fn unsupported(&mut self, what: &str, why: &str) {
+        unsupported::part(what, why);
         let _ = writeln!(self.lines, "  unsupported  {what}: {why}");
         self.unsupported.push(what.to_owned());
     }
@@ -86,8 +90,8 @@ impl Tally {
         self.lines.push_str(&other.lines);
     }
 
-    /// Prints the table, and fails where anything did.
-    pub(crate) fn finish(self, title: &str) {
+    /// Prints the table, and fails where anything did, or where too little was tried.
+    pub(crate) fn finish(self, title: &str, least: u32) {
         let Self { passed, unsupported, failed, lines } = self;
         println!("{title}\n{lines}");
         println!(
@@ -96,7 +100,42 @@ impl Tally {
             failed.len()
         );
         assert!(failed.is_empty(), "{title}:\n{}", failed.join("\n"));
+        let few = format!("{passed} rows passed, and {least} do at the least");
+        match enough(passed, least) {
+            Enough::Yes => {}
+            Enough::WithoutRoot if passed == 0 => unsupported::whole(&few),
+            Enough::WithoutRoot => unsupported::part(title, &few),
+            Enough::No => panic!("{title}: {few}: do the probes still work outside?\n{lines}"),
+        }
     }
+}
+
+/// Whether a table tried what it is there for.
+#[derive(Debug, PartialEq, Eq)]
+enum Enough {
+    Yes,
+    /// Somebody who is not root can show less, and says so.
+    WithoutRoot,
+    No,
+}
+
+fn enough(passed: u32, least: u32) -> Enough {
+    match (passed >= least, is_root()) {
+        (true, _) => Enough::Yes,
+        (false, false) => Enough::WithoutRoot,
+        (false, true) => Enough::No,
+    }
+}
+
+#[test]
+fn a_table_whose_controls_all_fail_does_not_pass() {
+    let least = |passed, least| {
+        let tally = Tally { passed, ..Tally::default() };
+        std::panic::catch_unwind(|| tally.finish("a table", least)).is_ok()
+    };
+    assert!(least(3, 3));
+    // Without root it is told instead, and counted.
+    assert_eq!(least(2, 3), !is_root());
 }
 
 /// Whether something is as it must be.

@@ -41,7 +41,7 @@ async fn watches_and_locks_end_at_the_sandbox() {
         mounts(&stage, tier, pair.0, &mut tally).await;
     }
     stage.end().await;
-    tally.finish("watches");
+    tally.finish("watches", 14);
 }
 
 /// Runs the one file and reads both, on the host and in a neighbour.

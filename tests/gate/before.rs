@@ -173,7 +173,7 @@ fn played_on_the_host(house: &House) -> Vec<Tried> {
     assert!(said.status.success(), "{said:?}");
     let mut tried = Tried::all(&String::from_utf8(said.stdout).unwrap());
     if !is_root {
-        println!("unsupported: the controls of mounts, devices and root need root");
+        unsupported::part("the controls of mounts, devices and becoming root", "they need root");
         let needs_root =
             ["mount it again", "mount over it", "bind over it", "a device", "become root"];
         tried.retain(|it| !needs_root.contains(&it.name.as_str()));

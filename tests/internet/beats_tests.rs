@@ -1,6 +1,7 @@
 //! What a model plays arrives as it was played, and a whole toy internet has one.
 
 use testkit::model::{Model, Script, Usage};
+use unsupported::supported;
 
 use super::*;
 use crate::internet::Internet;
@@ -43,16 +44,7 @@ async fn a_whole_answer_has_its_length() {
 
 #[test]
 fn a_host_of_the_toy_internet_is_a_model() {
-    let internet = match Internet::build() {
-        Ok(internet) => internet,
-        Err(why) => {
-            #[expect(clippy::print_stdout, reason = "what cannot be tried here is told")]
-            {
-                println!("unsupported: a model in a toy internet: {why}");
-            }
-            return;
-        }
-    };
+    let internet = supported!(Internet::build());
     let model = Model::new();
     let usage = Usage { input: 11, cached: 0, output: 7 };
     model.on("Hello", Script::new().text("Hello yourself.").using(usage).also_without_tools());

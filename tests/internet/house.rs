@@ -273,7 +273,7 @@ impl<'a> House<'a> {
             let parent = read("stat").ok().and_then(|stat| {
                 stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()
             });
-            words.contains("egress-gateway") && parent == Some(self.pid())
+            words.starts_with("lamp-proxy") && parent == Some(self.pid())
         })
     }
 

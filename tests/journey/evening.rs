@@ -37,7 +37,7 @@ pub(crate) fn play(ground: Ground, scenes: &[Scene]) {
 pub(crate) fn play_outside(ground: Ground, scenes: &[Scene]) {
     match Internet::build() {
         Ok(internet) => play_in(&House::build_in(ground, Some(internet)), ground, scenes),
-        Err(why) => eprintln!("unsupported: the toy internet: {why}"),
+        Err(why) => unsupported::whole(&why),
     }
 }
 

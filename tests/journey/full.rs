@@ -7,7 +7,7 @@
 //!
 //! It is played once undisturbed, and once killed at each of its events: the same came of it, and whatever the model was asked is paid for.
 
-use testkit::model::{Asked, Script, Usage};
+use testkit::model::{Asked, Script, Seen, Usage};
 use wire::{
     pull::{MergePull, NewComment},
     task::{
@@ -66,6 +66,9 @@ pub(crate) fn it_comes_to_the_same_and_is_paid_for(moment: Moment) {
         let (paid, owed) = (paid(spent), owed(&killed.told));
         assert!(paid.0 <= owed.0 && paid.1 <= owed.1, "{paid:?} for {owed:?}");
         assert!(requests >= calm.requests);
+        // Where none had to be made again, not a cent more is paid.
+        let again = requests - calm.requests;
+        assert!(again > 0 || spent.money.micros == calm.spent.money.micros, "{spent:#?}");
         no_sandbox_is_left(&house).await;
     });
     house.close();
@@ -87,10 +90,13 @@ async fn journey(house: &House, moment: Moment) -> Outcome {
     house.model.reset();
     let repository = Repository::make(&house.repositories(), &name);
     let mut play = Play::begin_as(house, repository, &wish("builtin", &request)).await;
-    let mut asked = 0;
+    let (mut asked, mut woken) = (0, None);
     loop {
         let Some(recorded) = play.next().await else { break };
         let event = recorded.event.clone();
+        if matches!(event, TaskEvent::Woken { .. }) {
+            woken = Some(house.model.requests().len());
+        }
         match moment {
             Moment::Never => {}
             Moment::AtOnce => restart(house),
@@ -103,6 +109,13 @@ async fn journey(house: &House, moment: Moment) -> Outcome {
         decide(&play, &event).await;
     }
     ended_well(&play).await;
+    if moment == Moment::Never {
+        // Whoever is woken by a comment goes on in the session that did the work: the model is shown what it was told then.
+        let since = house.model.requests().split_off(woken.unwrap());
+        let knows =
+            |it: &Seen| it.remembered.iter().any(|said| said.contains("# Phase: implement"));
+        assert!(since.iter().any(knows), "it remembers nothing: {since:#?}");
+    }
     let kind = |event: &TaskEvent| {
         let told = serde_json::to_value(event).unwrap();
         told["kind"].as_str().unwrap().to_owned()

@@ -101,7 +101,7 @@ pub(crate) async fn a_gateway_that_is_killed_while_a_model_answers_is_replaced_a
         let is_time = asked.text.contains("# Phase: implement") && asked.text.contains(&words);
         if is_time && !once.swap(true, Ordering::SeqCst) {
             let gateways = host::descendants();
-            let gateways = gateways.iter().filter(|one| runs(one.pid, &["lamp", "egress-gateway"]));
+            let gateways = gateways.iter().filter(|one| runs(one.pid, &["lamp-proxy"]));
             gateways.for_each(|one| kill(one.pid));
         }
         false

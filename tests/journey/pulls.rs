@@ -65,8 +65,12 @@ pub(crate) async fn a_branch_that_is_merged_with_plain_git_ends_its_task(house: 
 pub(crate) async fn a_persons_push_to_the_branch_makes_the_task_theirs(house: &House) {
     let repository = Repository::make(&house.repositories(), "pushed");
     let mut play = Play::begin(house, repository, FOLLOWS).await;
+    let repository = Repository::make(&house.repositories(), "not-pushed");
+    let mut control = Play::begin(house, repository, FOLLOWS).await;
     play.approve().await;
+    control.approve().await;
     let pull = play.delivered().await;
+    let other = control.delivered().await;
     play.repository.git(&["checkout", "--quiet", &pull.branch]);
     let pushed = play.repository.commit("MINE", "by a person");
     play.repository.git(&["checkout", "--quiet", "main"]);
@@ -76,6 +80,11 @@ pub(crate) async fn a_persons_push_to_the_branch_makes_the_task_theirs(house: &H
     let comment = NewComment { text: "Say hello as well.".to_owned(), ..NewComment::default() };
     let name = &play.repository.name;
     house.client.comment_on_pull(name, pull.number, &comment).await.unwrap();
+    // The same words, said later to a task that is still its own, wake it: by then the first would have been heard.
+    let of_control = &control.repository.name;
+    house.client.comment_on_pull(of_control, other.number, &comment).await.unwrap();
+    control.until("that it wakes", woken).await;
+    goes_on_where_it_was(&mut control, &other).await;
     let after = play.task().await;
     assert_eq!((after.state.as_str(), after.events), ("done", play.events.len() as u64), "{play}");
     assert_eq!(play.repository.git(&["rev-parse", &pull.branch]), pushed);

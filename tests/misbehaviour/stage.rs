@@ -12,6 +12,7 @@ use std::{
 use serde_json::Value;
 use testkit::model::Model;
 use tests::internet::{House, Internet, Plan};
+use unsupported::supported;
 
 /// Everything that a hostile agent does, by name.
 const HOSTILE: &str = include_str!("hostile.py");
@@ -48,16 +49,7 @@ pub(crate) struct Stage<'a> {
 
 /// Plays on a stage, or says why this host has none.
 pub(crate) fn on_stage(server: &str, act: impl FnOnce(&Stage<'_>)) {
-    let internet = match Internet::build() {
-        Ok(internet) => internet,
-        Err(why) => {
-            #[expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
-            {
-                eprintln!("unsupported: the toy internet: {why}");
-            }
-            return;
-        }
-    };
+    let internet = supported!(Internet::build());
     let model = Model::new();
     internet.model(HOST, &model);
     let plan = Plan { server: server.to_owned(), ..Plan::new(POLICY) };

@@ -19,12 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn on_the_internet(play: impl FnOnce(&Internet)) {
     match Internet::build() {
         Ok(internet) => play(&internet),
-        Err(why) => {
-            #[expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
-            {
-                eprintln!("unsupported: the toy internet: {why}");
-            }
-        }
+        Err(why) => unsupported::whole(&why),
     }
 }
 

@@ -4,13 +4,11 @@
 //! `NUMBER failed ...`. It says `ready` when it has started. When its input ends, it removes everything and ends.
 
 use std::{
-    collections::BTreeMap,
     path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -18,13 +16,11 @@ use clap::Parser;
 use contracts::{
     clock::{Clock as _, SystemClock},
     ids::IdSource,
-    sandbox::{
-        CommandName, Compute, Ended, Exec, Hooks, Output, Owner, Sandboxes as _, Spec, Streams,
-        Use, User, WorkspaceAccess,
-    },
+    sandbox::{Compute, Ended, Hooks, Owner, Sandboxes as _, Spec, Use, WorkspaceAccess},
 };
 use domain::{agent::Tier, id::SandboxId};
 use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
+use testkit::shell;
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -103,8 +99,8 @@ async fn serve(provider: &Provider, request: &str) -> anyhow::Result<String> {
         "destroy" => provider.destroy(id()?).await?,
         "run" => {
             let id = id()?;
-            let name = CommandName::new(words.next().context("a name is missing")?);
-            return run(provider, id, &name, words.next().unwrap_or_default()).await;
+            let name = words.next().context("a name is missing")?;
+            return run(provider, id, name, words.next().unwrap_or_default()).await;
         }
         "list" => {
             let listed = provider.list().await?;
@@ -120,33 +116,13 @@ async fn serve(provider: &Provider, request: &str) -> anyhow::Result<String> {
 async fn run(
     provider: &Provider,
     id: SandboxId,
-    name: &CommandName,
+    name: &str,
     script: &str,
 ) -> anyhow::Result<String> {
-    let (output, mut saying) = mpsc::channel(16);
-    let (_, input) = mpsc::channel(1);
-    let command = Exec {
-        argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/workspace".to_owned(),
-        user: User::Agent,
-        terminal: None,
-        limit: Duration::from_mins(1),
-        output_limit: 1 << 20,
-    };
-    let hearing = async {
-        let mut said = Vec::new();
-        while let Some(Output::Out(bytes) | Output::Error(bytes)) = saying.recv().await {
-            said.extend(bytes);
-        }
-        said
-    };
-    let running = provider.exec(id, name, &command, Streams { input, output });
-    let (finished, said) = tokio::join!(running, hearing);
-    match finished?.ending {
-        Ended::Exited(code) => Ok(format!("{code} {}", String::from_utf8_lossy(&said))),
+    let command = shell::script(script, "/workspace");
+    let (finished, said) = shell::run(provider, id, name, &command).await?;
+    match finished.ending {
+        Ended::Exited(code) => Ok(format!("{code} {said}")),
         other @ (Ended::Killed { .. } | Ended::TimedOut | Ended::OutOfMemory { .. }) => {
             anyhow::bail!("it ended by {other:?}")
         }

@@ -42,7 +42,7 @@ pub(crate) struct Report {
     took: Duration,
     slowest_start: Duration,
     namespaces: usize,
-    unsupported: Vec<&'static str>,
+    pub(crate) unsupported: Vec<&'static str>,
 }
 
 impl Report {

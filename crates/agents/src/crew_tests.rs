@@ -5,10 +5,7 @@ use std::sync::Mutex;
 use contracts::{
     Key,
     agent::Brief,
-    sandbox::{
-        BuildNews, Capabilities, Cut, Ended, Image, Input, Listed, Output, Reading, Recipe, Spec,
-        Transfer,
-    },
+    sandbox::{Cut, Ended, Input, Output, Transfer},
 };
 use domain::{code::CommitId, id::SandboxId, money::Money};
 
@@ -156,52 +153,7 @@ impl Sandboxes for Puppet {
         Ok(Transfer::Done)
     }
 
-    fn capabilities(&self) -> Capabilities {
-        unreachable!()
-    }
-    async fn open(&self, _spec: &Spec) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-    async fn forward(&self, _: SandboxId, _: u16, _: Streams) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-    async fn freeze(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-    async fn thaw(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-    async fn rest(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-    async fn fork(&self, _from: SandboxId, _spec: &Spec) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-    async fn destroy(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-    async fn stats(&self, _sandbox: SandboxId) -> Result<Reading, SandboxError> {
-        unreachable!()
-    }
-    async fn bill(&self, _owner: &Owner) -> Result<Cost, SandboxError> {
-        unreachable!()
-    }
-    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
-        unreachable!()
-    }
-    async fn prepare_image(
-        &self,
-        _recipe: &Recipe,
-        _news: mpsc::Sender<BuildNews>,
-    ) -> Result<Image, SandboxError> {
-        unreachable!()
-    }
-    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
-        unreachable!()
-    }
-    async fn prune_images(&self, _keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
-        unreachable!()
-    }
+    contracts::never_asked!();
 }
 
 struct Codex;

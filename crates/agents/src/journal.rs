@@ -22,6 +22,7 @@ use domain::{
     money::Money,
     plan::{Estimate, FileChange, Plan},
 };
+use files::Durability;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
@@ -71,13 +72,8 @@ impl Journal {
 
 /// All of it or nothing, whenever the machine stops.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().ok_or_else(|| io::Error::other("a path without a directory"))?;
-    fs::create_dir_all(directory)?;
-    let half = path.with_extension("new");
-    fs::write(&half, bytes)?;
-    fs::File::open(&half)?.sync_all()?;
-    fs::rename(&half, path)?;
-    fs::File::open(directory)?.sync_all()
+    files::make_directory(path.parent().unwrap_or(path))?;
+    files::write(path, bytes, files::PRIVATE, Durability::Synced)
 }
 
 impl Entry {

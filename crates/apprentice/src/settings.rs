@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use crate::model::{Address, AddressError};
+use crate::address::{Address, AddressError};
 
 /// Whose language the model speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,7 +32,7 @@ pub use told::{
     Need, Reloaded, RuleChange, Says, Turn, Verdict,
 };
 
-use crate::{sandbox::Owner, secret::SecretName};
+use crate::{owner::Owner, secret::SecretName};
 
 /// Opens and closes the way out.
 pub trait Road: Send + Sync + 'static {

@@ -25,6 +25,7 @@ pub mod forge;
 pub mod ids;
 pub mod order;
 pub mod outfit;
+mod owner;
 pub mod promises;
 pub mod sandbox;
 pub mod secret;

@@ -13,6 +13,8 @@ use crate::{
     policy::{HostName, HostPattern},
 };
 
+pub use crate::policy::FourEyes;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     pub plan: PlanHash,
@@ -72,13 +74,6 @@ pub struct GateRules {
     pub approvers: Approvers,
     /// How long a plan may wait before the task pauses.
     pub patience: Duration,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FourEyes {
-    /// The requester may not approve their own plan.
-    Required,
-    NotRequired,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

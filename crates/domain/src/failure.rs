@@ -143,7 +143,29 @@ mod tests {
     fn every_failure_has_its_own_name_and_a_next_step() {
         let names: BTreeSet<&str> = FailureKind::ALL.iter().map(|kind| kind.name()).collect();
         assert_eq!(names.len(), FailureKind::ALL.len());
-        assert!(FailureKind::ALL.iter().all(|kind| kind.remedy().len() > 20));
+        let promised = [
+            "test_loop",
+            "dependency_conflict",
+            "approval_timeout",
+            "oom",
+            "budget_hit",
+            "no_progress",
+            "egress_blocked",
+            "agent_error",
+            "sandbox_lost",
+        ];
+        assert!(promised.iter().all(|name| names.contains(name)), "{names:?}");
+        let remedies: BTreeSet<&str> = FailureKind::ALL.iter().map(|kind| kind.remedy()).collect();
+        assert_eq!(remedies.len(), FailureKind::ALL.len(), "each has a next step of its own");
+        for kind in FailureKind::ALL {
+            // Back to work, by what a person can type. That `lamp` knows it is shown there.
+            let ways: &[&str] = match kind.ending() {
+                Ending::Pauses => &["`lamp resume", "`lamp retry"],
+                Ending::Ends => &["`lamp retry"],
+            };
+            let remedy = kind.remedy();
+            assert!(ways.iter().any(|way| remedy.contains(way)), "{}: {remedy}", kind.name());
+        }
     }
 
     #[test]

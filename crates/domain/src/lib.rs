@@ -22,6 +22,8 @@ pub mod progress;
 pub mod question;
 pub mod queue;
 pub mod request;
+pub mod shell;
+pub mod spellings;
 pub mod task;
 pub mod time;
 pub mod transcript;

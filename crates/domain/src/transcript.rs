@@ -157,6 +157,33 @@ impl AgentEvent {
         self.within(Bounds { text: ROUGHLY * LIMIT, line: ROUGHLY * LINE_LIMIT })
     }
 
+    /// Every text in it that somebody else wrote.
+    pub fn texts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Briefed { text, .. }
+            | Self::Message { text, .. }
+            | Self::Thought { text, .. }
+            | Self::Heard { text }
+            | Self::Trouble { text } => vec![text],
+            Self::Started { program, version, model, session } => {
+                let known = [version, model, session].into_iter().flatten();
+                std::iter::once(program).chain(known).collect()
+            }
+            Self::ToolCall(ToolCall { id, title, kind: _, status: _, input, result, paths }) => {
+                let known = [input, result].into_iter().flatten();
+                [id, title].into_iter().chain(known).chain(paths).collect()
+            }
+            Self::FileChanged { path } => vec![path],
+            Self::Todo { items } => items.iter_mut().map(|item| &mut item.text).collect(),
+            Self::Permission { title, verdict: _ } => vec![title],
+            Self::Question { text, choices } => std::iter::once(text).chain(choices).collect(),
+            Self::Finished { ending: Ending::Stopped { reason } } => vec![reason],
+            Self::Finished { ending: Ending::Answered | Ending::Asked } | Self::Usage(_) => {
+                Vec::new()
+            }
+        }
+    }
+
     fn within(self, bounds: Bounds) -> Self {
         let text = |text: String| shortened(text, bounds.text);
         let line = |text: String| bounds.line(text);
@@ -273,6 +300,49 @@ mod tests {
         let short = shortened(text, 200);
         assert!(short.starts_with("begin") && short.ends_with("end"), "{short}");
         assert!(short.contains("9808 bytes left out"), "{short}");
+    }
+
+    #[test]
+    fn every_text_of_an_event_is_given() {
+        let x = || "x".to_owned();
+        let call = ToolCall {
+            id: x(),
+            title: x(),
+            kind: ToolKind::Edit,
+            status: ToolStatus::Done,
+            input: Some(x()),
+            result: Some(x()),
+            paths: vec![x(), x()],
+        };
+        let events = [
+            (1, AgentEvent::Briefed { part: 1, text: x() }),
+            (
+                4,
+                AgentEvent::Started {
+                    program: x(),
+                    version: Some(x()),
+                    model: Some(x()),
+                    session: Some(x()),
+                },
+            ),
+            (1, AgentEvent::Message { number: 1, text: x() }),
+            (1, AgentEvent::Thought { number: 1, text: x() }),
+            (6, AgentEvent::ToolCall(call)),
+            (1, AgentEvent::FileChanged { path: x() }),
+            (1, AgentEvent::Todo { items: vec![TodoItem { text: x(), state: TodoState::Done }] }),
+            (1, AgentEvent::Permission { title: x(), verdict: Verdict::Denied }),
+            (2, AgentEvent::Question { text: x(), choices: vec![x()] }),
+            (1, AgentEvent::Heard { text: x() }),
+            (0, AgentEvent::Usage(Cost::ZERO)),
+            (1, AgentEvent::Trouble { text: x() }),
+            (1, AgentEvent::Finished { ending: Ending::Stopped { reason: x() } }),
+        ];
+        for (texts, mut event) in events {
+            let given = event.texts_mut();
+            assert_eq!(given.len(), texts);
+            given.into_iter().for_each(String::clear);
+            assert!(!format!("{event:?}").contains("\"x\""), "{event:?}");
+        }
     }
 
     #[test]

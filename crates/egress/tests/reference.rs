@@ -19,10 +19,9 @@ fn the_page_of_bundles_is_current() {
     let update = std::env::var("UPDATE_REFERENCE").is_ok_and(|value| value == "1");
     if update {
         std::fs::write(&path, &wanted).expect("the page can be written");
-        return;
     }
     assert!(
-        page == wanted,
+        update || page == wanted,
         "docs/reference/bundles.md is old: run this test with UPDATE_REFERENCE=1"
     );
 }

@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use domain::digest::Digest;
+use files::Durability;
 
-use crate::steps::Captured;
+use crate::captured::Captured;
 
 /// Files that are kept.
 const MOST: usize = 400;
@@ -42,9 +43,7 @@ impl Baselines {
 fn keep(directory: &Path, key: Digest, runs: &[Captured]) -> std::io::Result<()> {
     std::fs::create_dir_all(directory)?;
     let bytes = serde_json::to_vec(runs)?;
-    let begun = directory.join(format!("{key}.begun-{}", std::process::id()));
-    std::fs::write(&begun, bytes)?;
-    std::fs::rename(&begun, directory.join(key.to_string()))?;
+    files::write(&directory.join(key.to_string()), &bytes, files::PRIVATE, Durability::Cache)?;
     prune(directory)
 }
 

@@ -1,8 +1,6 @@
-//! The door to the engine.
+//! What can be asked of the engine.
 
-use std::sync::Arc;
-
-use contracts::{clock::Clock as _, ids::IdSource as _};
+use contracts::ids::IdSource as _;
 use domain::{
     code::{PullRequestNumber, RepositoryName},
     id::TaskId,
@@ -11,33 +9,11 @@ use domain::{
     request::Trigger,
     task::{Ask, Command, ForgeNews, Task},
 };
-use store::Store;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Hands, Settings, SubmitError, driver, submit, watch};
-
-#[derive(Debug)]
-pub struct Engine<H> {
-    pub(crate) store: Arc<Store>,
-    pub(crate) hands: Arc<H>,
-    pub(crate) settings: Settings,
-}
-
-impl<H> Clone for Engine<H> {
-    fn clone(&self) -> Self {
-        Self {
-            store: Arc::clone(&self.store),
-            hands: Arc::clone(&self.hands),
-            settings: self.settings.clone(),
-        }
-    }
-}
+use crate::{Engine, Hands, SubmitError, driver, submit, watch};
 
 impl<H: Hands> Engine<H> {
-    pub const fn new(store: Arc<Store>, hands: Arc<H>, settings: Settings) -> Self {
-        Self { store, hands, settings }
-    }
-
     /// Takes on a task, if whoever triggered it may. It is remembered when this returns.
     pub async fn submit(&self, trigger: Trigger, limits: Limits) -> Result<TaskId, SubmitError> {
         let task = TaskId::from_u128(self.hands.ids().next());
@@ -79,13 +55,5 @@ impl<H: Hands> Engine<H> {
     /// Drives tasks until `stop`. Then running steps are let go, for the next driver.
     pub async fn run(&self, stop: CancellationToken) {
         Box::pin(driver::drive(self, stop)).await;
-    }
-
-    pub const fn store(&self) -> &Arc<Store> {
-        &self.store
-    }
-
-    pub(crate) fn now(&self) -> domain::time::Timestamp {
-        self.hands.clock().now()
     }
 }

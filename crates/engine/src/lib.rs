@@ -18,6 +18,7 @@
 
 mod baselines;
 mod bill;
+mod captured;
 mod delivered;
 mod driver;
 mod engine;
@@ -31,20 +32,22 @@ pub mod record;
 mod redactor;
 mod settings;
 mod settle;
+mod state;
 mod steps;
 mod stretches;
 mod submit;
+mod touched;
 mod transcript;
 mod watch;
 mod witness;
 
 pub use baselines::Baselines;
 pub use delivered::{TaskChange, delivered_branch, merits, newest_change};
-pub use engine::Engine;
 pub use front::{Approved, Front, Line, Origin, PlanOfLine, PullAt, Why, WhyError};
 pub use hands::Hands;
 pub use redactor::{Cleaner, NoSecrets, Redactor};
 pub use settings::Settings;
+pub use state::Engine;
 pub use stretches::{ChangeRun, change_runs};
 pub use submit::SubmitError;
 pub use witness::{Moment, Unwatched, Witness};

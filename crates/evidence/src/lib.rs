@@ -21,6 +21,7 @@
 //! here reads a clock, the environment or random bytes; only [`keys::ring`] touches the disk.
 
 pub mod body;
+mod branch;
 pub mod canonical;
 pub mod commit;
 pub mod envelope;

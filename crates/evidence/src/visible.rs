@@ -1,10 +1,6 @@
 //! Text that shows all that it says: without control characters, changes of direction and letters that nobody sees.
 
-pub(crate) use domain::visible::is_visible;
-
-pub(crate) fn visible(text: &str) -> String {
-    text.chars().filter(|letter| is_visible(*letter)).collect()
-}
+pub(crate) use domain::visible::{is_visible, visible};
 
 /// `text` on one line, of at most `limit` bytes. What was cut is shown by `…`.
 pub(crate) fn line(text: &str, limit: usize) -> String {
@@ -28,15 +24,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_sees_is_taken_out() {
-        assert_eq!(visible("a\u{1b}[31m\0b\r\n\tc\u{85}"), "a[31mb\n\tc");
-        assert_eq!(visible("rm \u{202e}txt.\u{2066}x\u{ad}\u{3164}"), "rm txt.x");
-        assert_eq!(visible("naïve 👩‍💻 日本"), "naïve 👩‍💻 日本");
-    }
-
-    #[test]
     fn what_is_cut_is_shown_to_be() {
-        assert_eq!(line(" a\n b\t", 10), "a b");
+        assert_eq!(line(" a\n b\u{202e}\t", 10), "a b");
         assert_eq!(line("ééééé", 8), "éé…");
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abcd", 0), "…");

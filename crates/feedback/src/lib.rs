@@ -29,6 +29,7 @@ mod go;
 mod javascript;
 mod json;
 mod junit;
+mod limits;
 mod located;
 mod output;
 pub mod place;

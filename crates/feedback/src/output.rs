@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::text::DETAILS_BYTES;
+use crate::limits::DETAILS_BYTES;
 
 /// The most that is looked at of each stream: half from its beginning, half from its end.
 pub const STREAM_BYTES: usize = 8 << 20;

@@ -1,18 +1,14 @@
 //! Text that cannot be longer than its limit, nor steer a terminal.
 //!
-//! Whatever a tool printed goes through here before anybody sees it: control characters and those that turn the direction of writing are
-//! replaced, and what is too long is cut between two characters and ends with `…`.
+//! Whatever a tool printed goes through here before anybody sees it: control characters, those that turn the direction of writing and those
+//! that nobody sees are replaced, and what is too long is cut between two characters and ends with `…`.
 
 use std::{fmt, ops::Deref};
 
-use crate::output::plain;
+use domain::visible::is_visible;
 
-/// Names of tests, suites, rules and tools.
-pub const LABEL_BYTES: usize = 512;
-/// What went wrong, and the two sides of a comparison.
-pub const MESSAGE_BYTES: usize = 4 * 1024;
-/// Everything else that was said about it.
-pub const DETAILS_BYTES: usize = 8 * 1024;
+pub use crate::limits::{DETAILS_BYTES, LABEL_BYTES, MESSAGE_BYTES};
+use crate::output::plain;
 
 pub type Label = Text<LABEL_BYTES>;
 pub type Message = Text<MESSAGE_BYTES>;
@@ -96,15 +92,9 @@ pub(crate) fn shorten(text: &mut String, most: usize) {
     text.truncate(end.unwrap_or(0));
 }
 
-/// A character that a terminal shows and does not obey.
+/// A character that a terminal shows and does not obey, and that people see.
 fn harmless(character: char) -> char {
-    match character {
-        '\n' | '\t' => character,
-        // These turn the direction of writing, so that a line reads as something that it is not.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => '\u{fffd}',
-        other if other.is_control() => '\u{fffd}',
-        other => other,
-    }
+    if is_visible(character) { character } else { char::REPLACEMENT_CHARACTER }
 }
 
 #[cfg(test)]
@@ -126,6 +116,10 @@ mod tests {
             Text::<64>::new("a\u{1b}[31mb\u{202e}c\u{7}d\n\te").as_str(),
             "ab\u{fffd}c\u{fffd}d\n\te"
         );
+        assert_eq!(
+            Text::<64>::new("o\u{200b}k\u{feff}\u{ad}\u{e0069} 👩‍💻").as_str(),
+            "o\u{fffd}k\u{fffd}\u{fffd}\u{fffd} 👩‍💻"
+        );
     }
 
     proptest! {
@@ -133,6 +127,7 @@ mod tests {
         fn a_text_keeps_its_limit_and_reads_back_as_itself(text in "\\PC{0,40}|.{0,40}") {
             let kept = Text::<16>::new(&text);
             prop_assert!(kept.len() <= 16);
+            prop_assert!(kept.chars().all(is_visible));
             prop_assert_eq!(Text::<16>::new(&kept), kept.clone());
         }
     }

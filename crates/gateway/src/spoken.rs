@@ -5,7 +5,6 @@
 //! their length after that: half a value would not be found.
 
 use contracts::agent::AgentEvent;
-use domain::transcript::{Ending, TodoItem, ToolCall};
 
 use crate::sockets::{Cleaned, NotCleaned, Values};
 
@@ -87,49 +86,11 @@ impl<'a> Spoken<'a> {
         told
     }
 
-    fn whole(&self, event: AgentEvent) -> AgentEvent {
-        let text = |text: String| self.values.text(&text).into_owned();
-        let maybe = |it: Option<String>| it.map(text);
-        let texts = |it: Vec<String>| it.into_iter().map(text).collect();
-        match event {
-            AgentEvent::Started { program, version, model, session } => AgentEvent::Started {
-                program,
-                version: maybe(version),
-                model: maybe(model),
-                session: maybe(session),
-            },
-            AgentEvent::ToolCall(call) => AgentEvent::ToolCall(ToolCall {
-                id: text(call.id),
-                title: text(call.title),
-                input: maybe(call.input),
-                result: maybe(call.result),
-                paths: texts(call.paths),
-                ..call
-            }),
-            AgentEvent::FileChanged { path } => AgentEvent::FileChanged { path: text(path) },
-            AgentEvent::Todo { items } => {
-                let clean = |it: TodoItem| TodoItem { text: text(it.text), ..it };
-                AgentEvent::Todo { items: items.into_iter().map(clean).collect() }
-            }
-            AgentEvent::Permission { title, verdict } => {
-                AgentEvent::Permission { title: text(title), verdict }
-            }
-            AgentEvent::Question { text: asked, choices } => {
-                AgentEvent::Question { text: text(asked), choices: texts(choices) }
-            }
-            AgentEvent::Heard { text: said } => AgentEvent::Heard { text: text(said) },
-            AgentEvent::Trouble { text: said } => AgentEvent::Trouble { text: text(said) },
-            AgentEvent::Finished { ending } => AgentEvent::Finished {
-                ending: match ending {
-                    Ending::Stopped { reason } => Ending::Stopped { reason: text(reason) },
-                    same @ (Ending::Answered | Ending::Asked) => same,
-                },
-            },
-            same @ (AgentEvent::Usage(_)
-            | AgentEvent::Briefed { .. }
-            | AgentEvent::Message { .. }
-            | AgentEvent::Thought { .. }) => same,
+    fn whole(&self, mut event: AgentEvent) -> AgentEvent {
+        for text in event.texts_mut() {
+            *text = self.values.text(text).into_owned();
         }
+        event
     }
 }
 

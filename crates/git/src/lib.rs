@@ -26,8 +26,10 @@
 
 mod blobs;
 mod difference;
+mod mirror;
 mod mirrors;
 mod program;
+mod ref_name;
 mod remote;
 mod run;
 pub mod shown;
@@ -38,9 +40,11 @@ mod touched;
 
 pub use blobs::Blobs;
 pub use difference::Patch;
-pub use mirrors::{Alone, FetchLimits, Mirror, MirrorError, Mirrors};
+pub use mirror::Mirror;
+pub use mirrors::{Alone, FetchLimits, MirrorError, Mirrors};
 pub use program::{Git, Hash};
-pub use remote::{Far, PushError, RefName, Update};
+pub use ref_name::RefName;
+pub use remote::{Far, PushError, Update};
 pub use run::{Allowance, GitError, QUICK, Ran, Running, Succeeded, run};
 pub use source::{Source, SourceError, Transport};
 pub use touched::{Mode, ObjectName, RawError, Side, Touched, read as read_touched};

@@ -11,7 +11,7 @@ use domain::code::CommitId;
 use tokio::process::Command;
 
 use crate::{
-    remote::RefName,
+    ref_name::RefName,
     run::{GitError, QUICK, Succeeded, run},
     touched::ObjectName,
 };
@@ -138,7 +138,7 @@ impl Git {
 
     /// The program, quoted for the shell that git starts the other side with.
     pub(crate) fn quoted(&self) -> String {
-        format!("'{}'", self.program.display().to_string().replace('\'', "'\\''"))
+        domain::shell::quoted(&self.program.display().to_string())
     }
 
     /// Something small that must succeed; its answer without the line's end.

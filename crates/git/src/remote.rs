@@ -1,12 +1,13 @@
 //! The repository on the other side: what its refs are at, and changing them only from what they were.
 
-use std::{collections::BTreeMap, fmt, os::unix::fs::MetadataExt as _, time::Duration};
+use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _, time::Duration};
 
-use domain::code::{BranchName, CommitId};
+use domain::code::CommitId;
 
 use crate::{
-    mirrors::Mirror,
+    mirror::Mirror,
     program::{Git, HARMLESS, MEMORY_SETTINGS},
+    ref_name::RefName,
     run::{Allowance, GitError, Succeeded, run},
     source::Source,
 };
@@ -16,49 +17,6 @@ pub(crate) const ORIGIN: &str = "origin";
 
 /// As many as an ordinary computer has, and not as many as there are: each takes memory.
 pub(crate) const THREADS: &str = "pack.threads=4";
-
-/// A ref of those that we name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RefName(String);
-
-impl RefName {
-    pub fn branch(branch: &BranchName) -> Self {
-        Self(format!("refs/heads/{branch}"))
-    }
-
-    /// One that only we write: `refs/lamp/` and the rest, which is of plain letters.
-    pub fn ours(rest: &str) -> Self {
-        Self(format!("refs/lamp/{rest}"))
-    }
-
-    /// A branch by its short name, if that is a name that git allows and that means one thing.
-    pub fn base(short: &str) -> Option<Self> {
-        let plain = |c: char| c.is_alphanumeric() || "._-/+@#".contains(c);
-        let word = |word: &str| {
-            !word.is_empty()
-                && !word.starts_with(['.', '-'])
-                && !word.ends_with(['.'])
-                && word.strip_suffix(".lock").is_none()
-        };
-        let fine = short.len() <= 200
-            && short.chars().all(plain)
-            && !short.contains("..")
-            && !short.contains("@{")
-            && short != "@"
-            && short.split('/').all(word);
-        fine.then(|| Self(format!("refs/heads/{short}")))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RefName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// What the other side's refs were at, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

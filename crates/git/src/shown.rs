@@ -1,41 +1,26 @@
 //! Hostile text, as people may read it in a terminal or a page: nothing in it moves the cursor, hides or turns around.
+//!
+//! What is hidden is [`domain::visible`]'s to say; here it is cut to one line.
+
+use domain::visible::{is_plain, spelt_line, spelt_lines};
 
 /// Whether a character shows something else than it is, or shows nothing.
 pub fn deceives(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    !is_plain(c)
 }
 
 /// One line of at most `longest` characters; what deceives is spelt out.
 pub fn line(bytes: &[u8], longest: usize) -> String {
-    let mut shown = String::new();
-    for (count, c) in String::from_utf8_lossy(bytes).chars().enumerate() {
-        if count == longest {
-            shown.push('…');
-            break;
-        }
-        match c {
-            c if deceives(c) => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
-        }
+    let text = String::from_utf8_lossy(bytes);
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", spelt_line(text.get(..end).unwrap_or_default())),
+        None => spelt_line(&text),
     }
-    shown
 }
 
 /// Several lines: as [`line`], but line breaks and tabs stay.
 pub fn text(bytes: &[u8]) -> String {
-    let mut shown = String::new();
-    for c in String::from_utf8_lossy(bytes).chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            c if deceives(c) => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
-        }
-    }
-    shown
+    spelt_lines(&String::from_utf8_lossy(bytes))
 }
 
 #[cfg(test)]

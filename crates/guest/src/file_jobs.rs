@@ -1,9 +1,6 @@
 //! The life of file operations: each is a child of its own that has become the user.
 
-use std::{
-    os::fd::{AsRawFd, OwnedFd},
-    time::{Duration, Instant},
-};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use guest::{
     protocol::{self, ChannelId, Ending, Refusal, Usage, Who},
@@ -12,10 +9,11 @@ use guest::{
 use rustix::{
     io::{Errno, read},
     pipe::{PipeFlags, pipe_with},
-    process::{Pid, Resource, Rlimit, Signal, WaitStatus, kill_process, setrlimit},
+    process::{Pid, Resource, Rlimit, WaitStatus, setrlimit},
 };
 
 use crate::{
+    file_job::FileJob,
     files::{self, Failure},
     guest::Guest,
     identity::Identity,
@@ -24,36 +22,8 @@ use crate::{
     work::{Kind, Work},
 };
 
-/// How long a child has to tidy up when it is killed.
-const TIDYING: Duration = Duration::from_millis(500);
-
 /// A child needs little; an archive that makes it want more is a hostile one.
 const MEMORY: u64 = 256 * 1024 * 1024;
-
-#[derive(Debug)]
-pub(crate) struct FileJob {
-    child: Pid,
-    /// Where the child says why it failed.
-    failure: OwnedFd,
-    /// Killed without asking again at this time.
-    deadline: Option<Instant>,
-}
-
-impl FileJob {
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    pub(crate) fn kill(&mut self) {
-        let _gone = kill_process(self.child, Signal::TERM);
-        self.deadline = Instant::now().checked_add(TIDYING);
-    }
-
-    pub(crate) fn kill_hard(&mut self) {
-        let _gone = kill_process(self.child, Signal::KILL);
-        self.deadline = Instant::now().checked_add(TIDYING);
-    }
-}
 
 impl Guest {
     pub(crate) fn start_file_job(

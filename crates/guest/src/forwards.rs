@@ -15,6 +15,7 @@ use rustix::{
 };
 
 use crate::{
+    forward::{Attempt, Forward},
     guest::Guest,
     program::{dup_above, leave_some},
     work::{Kind, Work},
@@ -22,34 +23,6 @@ use crate::{
 
 /// How long a program may leave a connection waiting.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-#[derive(Debug)]
-pub(crate) struct Forward {
-    attempt: Option<Attempt>,
-}
-
-#[derive(Debug)]
-struct Attempt {
-    socket: OwnedFd,
-    port: u16,
-    /// To be tried next.
-    next: Option<IpAddr>,
-    deadline: Option<Instant>,
-}
-
-impl Forward {
-    pub(crate) fn is_connected(&self) -> bool {
-        self.attempt.is_none()
-    }
-
-    pub(crate) fn connecting(&self) -> Option<&OwnedFd> {
-        self.attempt.as_ref().map(|attempt| &attempt.socket)
-    }
-
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.attempt.as_ref().and_then(|attempt| attempt.deadline)
-    }
-}
 
 impl Guest {
     pub(crate) fn start_forward(&mut self, id: ChannelId, port: u16) -> Result<(), Refusal> {

@@ -14,22 +14,15 @@ use rustix::{
     },
 };
 
+use self::root_inside::ROOT_INSIDE;
 use crate::arguments::Users;
 
 /// The user, and group, that agents are.
 pub(crate) const AGENT: u32 = 1_000;
 
-/// What root inside keeps: power over the sandbox's own files, users and ports.
-const ROOTS: CapabilitySet = CapabilitySet::CHOWN
-    .union(CapabilitySet::DAC_OVERRIDE)
-    .union(CapabilitySet::FOWNER)
-    .union(CapabilitySet::FSETID)
-    .union(CapabilitySet::SETUID)
-    .union(CapabilitySet::SETGID)
-    .union(CapabilitySet::KILL)
-    .union(CapabilitySet::NET_BIND_SERVICE)
-    .union(CapabilitySet::SYS_CHROOT)
-    .union(CapabilitySet::SETFCAP);
+#[path = "../../launcher/src/root_inside.rs"]
+#[expect(unreachable_pub, reason = "it is public in the launcher, whose file it is")]
+mod root_inside;
 
 /// Which users this sandbox has, and what there is to give up.
 #[derive(Debug, Clone, Copy)]
@@ -83,8 +76,8 @@ impl Identities {
             (Users::Range, Who::Agent) => Ok(Identity { id: Some(AGENT), ..nobody_else }),
             (Users::Range, Who::Root) => Ok(Identity {
                 id: Some(0),
-                unbound: self.unbindable.difference(ROOTS),
-                kept: self.permitted.intersection(ROOTS),
+                unbound: self.unbindable.difference(ROOT_INSIDE),
+                kept: self.permitted.intersection(ROOT_INSIDE),
                 outside: false,
             }),
         }

@@ -21,8 +21,10 @@ use std::process::ExitCode;
 
 mod arguments;
 mod connection;
+mod file_job;
 mod file_jobs;
 mod files;
+mod forward;
 mod forwards;
 mod ground;
 mod guest;
@@ -30,6 +32,7 @@ mod identity;
 mod program;
 mod programs;
 mod raw;
+mod running;
 mod supervisor;
 mod sweep;
 mod work;

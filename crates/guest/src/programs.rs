@@ -25,7 +25,8 @@ use rustix::{
 use crate::{
     ground::Orphans,
     guest::Guest,
-    program::{self, ProgramEnds},
+    program,
+    running::{Killing, Running},
     supervisor::{self, Report, Slot, Step},
     sweep::{Progress, Sweep},
     work::{Kind, Work},
@@ -33,41 +34,6 @@ use crate::{
 
 /// Signals that came before the program ran. More are not kept.
 const EARLY: usize = 8;
-
-/// A program and its supervisor.
-#[derive(Debug)]
-pub(crate) struct Running {
-    slot: Rc<Slot>,
-    supervisor: Pid,
-    /// Held until it runs.
-    ends: Option<ProgramEnds>,
-    program: Option<Pid>,
-    early: Vec<i32>,
-    deadline: Option<Instant>,
-    killing: Option<Killing>,
-    terminal: bool,
-    /// What it leaves behind goes with it.
-    sweeps: bool,
-}
-
-#[derive(Debug)]
-struct Killing {
-    why: Ending,
-    sweep: Sweep,
-}
-
-impl Running {
-    pub(crate) fn has_terminal(&self) -> bool {
-        self.terminal
-    }
-
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        match &self.killing {
-            Some(killing) => Some(killing.sweep.due()),
-            None => self.deadline,
-        }
-    }
-}
 
 impl Guest {
     pub(crate) fn start_program(

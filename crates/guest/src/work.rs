@@ -15,7 +15,7 @@ use rustix::{
     termios::{LocalModes, SpecialCodeIndex, tcgetattr},
 };
 
-use crate::{file_jobs::FileJob, forwards::Forward, programs::Running};
+use crate::{file_job::FileJob, forward::Forward, running::Running};
 
 /// How often a source that gives whole chunks is read before others get their turn.
 const READS: usize = 4;

@@ -1,21 +1,22 @@
 //! Who a program is, and what it cannot do to the guest. Needs root, to have users to become.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
 use guest::protocol::{Ending, FileJob, Job, Program, Refusal, Size, Who};
+use unsupported::supported;
+
 use support::{CHANNEL, Guest, program};
 
 /// The user that agents are.
 const AGENT: u32 = 1000;
 
-fn world(users: &str) -> Option<Guest> {
+fn world(users: &str) -> Result<Guest, &'static str> {
     if rustix::process::geteuid().is_root() {
-        return Some(Guest::start_inside(users));
+        return Ok(Guest::start_inside(users));
     }
-    eprintln!("unsupported: without root there are no users to become");
-    None
+    Err("without root there are no users to become")
 }
 
 fn script(who: Who, script: &str) -> Job {
@@ -27,7 +28,7 @@ const STATUS: &str =
 
 #[test]
 fn an_agent_is_nobody_special() {
-    let Some(guest) = world("--users=range") else { return };
+    let guest = supported!(world("--users=range"));
     let said = guest.connect().play(script(Who::Agent, STATUS), b"");
     let nothing = "0000000000000000";
     let expected = format!(
@@ -38,7 +39,7 @@ fn an_agent_is_nobody_special() {
 
 #[test]
 fn root_has_power_over_files_users_and_ports_and_nothing_else() {
-    let Some(guest) = world("--users=range") else { return };
+    let guest = supported!(world("--users=range"));
     let said = guest.connect().play(script(Who::Root, STATUS), b"");
     let ten = "00000000800404fb";
     let nothing = "0000000000000000";
@@ -50,7 +51,7 @@ fn root_has_power_over_files_users_and_ports_and_nothing_else() {
 
 #[test]
 fn nobody_can_harm_the_guest() {
-    let Some(guest) = world("--users=range") else { return };
+    let guest = supported!(world("--users=range"));
     let mut host = guest.connect();
     let attempts = "
         supervisor=$(awk '/^PPid/ {print $2}' /proc/$$/status)
@@ -70,7 +71,7 @@ fn nobody_can_harm_the_guest() {
 
 #[test]
 fn not_even_root_ends_the_guest_and_who_kills_a_supervisor_is_killed() {
-    let Some(guest) = world("--users=range") else { return };
+    let guest = supported!(world("--users=range"));
     let mut host = guest.connect();
     let said = host.play(script(Who::Root, "kill -9 1; cat /proc/1/environ; echo $?"), b"");
     assert_eq!(said.out(), "1\n");
@@ -90,7 +91,7 @@ fn not_even_root_ends_the_guest_and_who_kills_a_supervisor_is_killed() {
 
 #[test]
 fn an_agent_can_open_its_own_streams_by_name() {
-    let Some(guest) = world("--users=range") else { return };
+    let guest = supported!(world("--users=range"));
     let mut host = guest.connect();
     let by_name = "echo a > /dev/stdout; echo b > /dev/stderr; cat /dev/stdin";
     let said = host.play(script(Who::Agent, by_name), b"c");
@@ -104,7 +105,7 @@ fn an_agent_can_open_its_own_streams_by_name() {
 
 #[test]
 fn file_operations_have_the_rights_of_the_user() {
-    let Some(guest) = world("--users=range") else { return };
+    let guest = supported!(world("--users=range"));
     let mut host = guest.connect();
     let mine = tempfile::tempdir().unwrap();
     let path = mine.path().join("secret").to_string_lossy().into_owned();
@@ -128,7 +129,7 @@ fn file_operations_have_the_rights_of_the_user() {
 
 #[test]
 fn a_sandbox_with_one_user_has_no_root() {
-    let Some(guest) = world("--users=single") else { return };
+    let guest = supported!(world("--users=single"));
     let mut host = guest.connect();
     assert_eq!(host.open(CHANNEL, script(Who::Root, "true")), Err(Refusal::NoSuchUser));
     let file = Job::File { who: Who::Root, job: FileJob::Stat { path: "/".to_owned() } };

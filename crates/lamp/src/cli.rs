@@ -17,7 +17,6 @@ use crate::commands::{
     demo::Demo,
     doctor::Doctor,
     egress::Egress,
-    egress_gateway::EgressGateway,
     image::Image,
     policy::Policy,
     pr::Pr,
@@ -71,8 +70,6 @@ pub(crate) enum Command {
     Agent(Agent),
     Secret(Secret),
     Egress(Egress),
-    #[command(hide = true)]
-    EgressGateway(EgressGateway),
     Audit(Audit),
     Backup(Backup),
     Restore(Restore),

@@ -15,10 +15,7 @@ use terminal::{
     report,
 };
 
-use crate::{
-    cli::{self, Cli, Command},
-    commands::egress_gateway::EgressGateway,
-};
+use crate::cli::{self, Cli, Command};
 
 pub(crate) fn start(arguments: Vec<OsString>) -> Exit {
     // `lamp doctor` starts itself again to try things that would change the
@@ -106,7 +103,6 @@ fn run(
         Command::Agent(agent) => agent.run(environment, out, err),
         Command::Secret(secret) => secret.run(environment, out, err),
         Command::Egress(egress) => egress.run(environment, colors, out),
-        Command::EgressGateway(_) => EgressGateway::run(),
         Command::Version(version) => version.run(out),
         Command::Completions(completions) => completions.run(cli::command(), out),
     }

@@ -16,7 +16,7 @@ use rustix::{
     thread::UnshareFlags,
 };
 
-use crate::{failure::Step as _, mounts, syscalls};
+use crate::{attach::attach, failure::Step as _, syscalls};
 
 /// Views that are attached one upon the other until this goes.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Stack {
         let step = "attach a layer";
         move_out().step("make a mount namespace for layers")?;
         let root = openat(CWD, "/", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step(step)?;
-        mounts::attach(&view, &root).step(step)?;
+        attach(&view, &root).step(step)?;
         self.0.push(view);
         Ok(())
     }

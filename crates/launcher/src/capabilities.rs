@@ -2,7 +2,10 @@
 //!
 //! Enough to install packages and to be several users; nothing that reaches the kernel.
 
-use launcher::plan::{Failure, Users};
+use launcher::{
+    plan::{Failure, Users},
+    root_inside::ROOT_INSIDE,
+};
 use rustix::{
     io::Errno,
     thread::{
@@ -14,17 +17,6 @@ use rustix::{
 use crate::failure::Step;
 
 const STEP: &str = "drop capabilities";
-
-const ROOT_INSIDE: CapabilitySet = CapabilitySet::CHOWN
-    .union(CapabilitySet::DAC_OVERRIDE)
-    .union(CapabilitySet::FOWNER)
-    .union(CapabilitySet::FSETID)
-    .union(CapabilitySet::SETUID)
-    .union(CapabilitySet::SETGID)
-    .union(CapabilitySet::KILL)
-    .union(CapabilitySet::NET_BIND_SERVICE)
-    .union(CapabilitySet::SYS_CHROOT)
-    .union(CapabilitySet::SETFCAP);
 
 /// With this the guest empties the bounding set of everything that it starts; it passes it on to nobody.
 const GUEST: CapabilitySet = ROOT_INSIDE.union(CapabilitySet::SETPCAP);

@@ -24,6 +24,7 @@
 //!
 //! It has one thread, is started by the server with a socket as its standard input, and ends when that closes.
 
+mod attach;
 mod attached;
 mod capabilities;
 mod control;
@@ -39,6 +40,7 @@ mod limits;
 mod line;
 mod mounts;
 mod network;
+mod power;
 mod seccomp;
 mod serve;
 mod standby;

@@ -11,7 +11,7 @@ use std::{
 use launcher::plan::{Failure, IDS, MOUNTER};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, Signal, Uid, geteuid, pidfd_send_signal},
+    process::{Pid, Signal, Uid, pidfd_send_signal},
     thread::set_thread_res_uid,
 };
 
@@ -39,18 +39,7 @@ pub(crate) const OWNERS: u32 = MOUNTER + 1;
 /// How long a killed process may take to go.
 const FAREWELL: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
-/// Whose sandboxes this launcher makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Power {
-    Root,
-    Ordinary,
-}
-
-impl Power {
-    pub(crate) fn of_this_process() -> Self {
-        if geteuid().is_root() { Self::Root } else { Self::Ordinary }
-    }
-}
+pub(crate) use crate::power::Power;
 
 /// A first process that waits. It is killed when this is dropped, unless it is let go.
 #[derive(Debug)]

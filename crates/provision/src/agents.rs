@@ -200,13 +200,13 @@ const fn choice(file: &AgentFile, mode: Mode) -> Option<&PhaseChoice> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::server_files::Said;
+    use crate::server_files::ServerFiles;
 
     const FIX: &str = "lamp: { version: 1, name: fix }\nagent: { driver: claude-code, model: big }\n\
         phases: { research: { model: small }, review: { driver: codex } }\nsandbox: { repositories: [{ name: web }] }\n";
 
     /// A directory with these files.
-    pub fn staff(files: &[(&str, &str)]) -> Result<Staff, FilesError> {
+    pub(crate) fn staff(files: &[(&str, &str)]) -> Result<Staff, FilesError> {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in files {
             fs_err::write(directory.path().join(name), text).unwrap();
@@ -215,7 +215,7 @@ pub(crate) mod tests {
     }
 
     /// What the files of a server say: `lamp.yaml`, and more beside it.
-    pub fn said(server: &str, files: &[(&str, &str)]) -> Said {
+    pub(crate) fn said(server: &str, files: &[(&str, &str)]) -> ServerFiles {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs_err::create_dir(at("agents")).unwrap();
@@ -223,7 +223,7 @@ pub(crate) mod tests {
         for (name, text) in files {
             fs_err::write(at(name), text).unwrap();
         }
-        Said::read(&at("lamp.yaml")).unwrap()
+        ServerFiles::read(&at("lamp.yaml")).unwrap()
     }
 
     #[test]

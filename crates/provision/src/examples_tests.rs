@@ -16,7 +16,7 @@ use domain::{
     task::Purpose,
 };
 
-use crate::{layers::Layers, order::order, outfit::Sketch, roster, server_files::Said};
+use crate::{layers::Layers, order::order, outfit::Sketch, roster, server_files::ServerFiles};
 
 fn request(agent: &str) -> Request {
     Request {
@@ -33,7 +33,7 @@ fn request(agent: &str) -> Request {
 }
 
 fn sketched<T>(
-    said: &Said,
+    said: &ServerFiles,
     agent: &str,
     purpose: Purpose,
     look: impl FnOnce(&Sketch<'_>) -> T,
@@ -55,7 +55,7 @@ fn sketched<T>(
 #[test]
 fn every_example_gives_a_task_its_order_and_an_outfit_for_each_phase() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let said = Said::read(&examples.join("lamp.yaml")).unwrap();
+    let said = ServerFiles::read(&examples.join("lamp.yaml")).unwrap();
     let unheard: Vec<String> = said.unheard().iter().map(ToString::to_string).collect();
     assert!(unheard.is_empty(), "{}", unheard.join("\n"));
     let layers = Layers::of(&said).unwrap();

@@ -14,7 +14,7 @@ use domain::policy::{self, EgressPhase, Layer, LayerKind, Rules};
 
 use crate::{
     files::FilesError,
-    server_files::Said,
+    server_files::ServerFiles,
     way_out::{self, Certificates},
 };
 
@@ -29,7 +29,7 @@ pub struct Layers {
 
 impl Layers {
     /// As the two files have it. Certificates stand beside the policy.
-    pub fn of(said: &Said) -> Result<Self, FilesError> {
+    pub fn of(said: &ServerFiles) -> Result<Self, FilesError> {
         Ok(Self {
             organisation: said.policy.layer(),
             platform: said.server.layer(),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     fn usual() -> Layers {
-        Layers::of(&Said::nothing()).unwrap()
+        Layers::of(&ServerFiles::nothing()).unwrap()
     }
 
     fn wish(allow: &[&str]) -> NetworkWish {

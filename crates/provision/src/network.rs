@@ -199,12 +199,12 @@ fn digest(egress: &Egress, phase: EgressPhase) -> Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{agents::tests::said, server_files::Said};
+    use crate::{agents::tests::said, server_files::ServerFiles};
 
     const MODELS: &str =
         "models: [{ name: a, provider: anthropic }, { name: o, provider: openai }]\n";
 
-    fn layers(said: &Said) -> Layers {
+    fn layers(said: &ServerFiles) -> Layers {
         Layers::of(said).unwrap()
     }
 

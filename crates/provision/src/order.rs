@@ -20,13 +20,13 @@ use domain::{
     request::{ChannelKind, RepositoryUse, Source, Trigger, Triggerer},
 };
 
-use crate::{OWNER, agents::Member, layers::Layers, roster, server_files::Said};
+use crate::{OWNER, agents::Member, layers::Layers, roster, server_files::ServerFiles};
 
 /// How long a plan or a question waits for an answer where nobody says.
 const PATIENCE: Duration = Duration::from_hours(24);
 
 /// The task of a wish, by the files as they are. Repositories are not looked at yet.
-pub fn order(said: &Said, layers: &Layers, wish: &Wish) -> Result<Order, OrderError> {
+pub fn order(said: &ServerFiles, layers: &Layers, wish: &Wish) -> Result<Order, OrderError> {
     let Wish { by, door, .. } = wish;
     let unfit = |reason: String| OrderError::Agent { reason };
     let agent = agent(said, wish)?;
@@ -70,7 +70,7 @@ const fn kind(door: ChannelKind) -> Option<TriggerKind> {
     }
 }
 
-fn agent(said: &Said, wish: &Wish) -> Result<AgentName, OrderError> {
+fn agent(said: &ServerFiles, wish: &Wish) -> Result<AgentName, OrderError> {
     if let Some(agent) = &wish.agent {
         return Ok(agent.clone());
     }
@@ -133,7 +133,7 @@ fn besides(wished: &[RepositoryUse], file: Option<&AgentFile>) -> Vec<Repository
 }
 
 fn limits(
-    said: &Said,
+    said: &ServerFiles,
     policy: &Policy,
     member: Member<'_>,
     wish: &Wish,
@@ -158,7 +158,7 @@ fn limits(
 }
 
 fn budget(
-    said: &Said,
+    said: &ServerFiles,
     policy: &Policy,
     file: Option<&AgentFile>,
     wish: &Wish,
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    fn ordered(said: &Said, wish: &Wish) -> Result<(Trigger, Limits), String> {
+    fn ordered(said: &ServerFiles, wish: &Wish) -> Result<(Trigger, Limits), String> {
         let layers = Layers::of(said).unwrap();
         let order = order(said, &layers, wish).map_err(|error| error.to_string())?;
         Ok((order.trigger, order.limits))

@@ -28,7 +28,7 @@ use crate::{
     layers::Layers,
     network::{self, Asked, Granted, Models},
     roster,
-    server_files::Said,
+    server_files::ServerFiles,
 };
 
 /// How long a check may take where nobody says.
@@ -38,7 +38,7 @@ const CHECK: Duration = Duration::from_mins(30);
 #[derive(Debug)]
 pub struct Sketch<'a> {
     pub wanted: &'a Wanted<'a>,
-    pub said: &'a Said,
+    pub said: &'a ServerFiles,
     pub layers: &'a Layers,
     pub member: Member<'a>,
 }

@@ -33,7 +33,7 @@ fn request(agent: &str) -> domain::request::Request {
 }
 
 fn sketched<T>(
-    said: &Said,
+    said: &ServerFiles,
     agent: &str,
     purpose: Purpose,
     look: impl FnOnce(&Sketch<'_>) -> T,
@@ -149,7 +149,7 @@ fn a_place_to_push_to_is_read_from_https_addresses_alone() {
 
 #[test]
 fn the_platform_alone_pushes_unless_a_file_lets_the_agent() {
-    let pusher = |said: &Said, agent: &str| {
+    let pusher = |said: &ServerFiles, agent: &str| {
         sketched(said, agent, Purpose::Implement, |it| match it.pusher() {
             Pusher::Platform => "platform",
             Pusher::Agent => "agent",

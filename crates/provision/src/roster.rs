@@ -10,7 +10,7 @@ use domain::{agent::AgentName, policy::Rule};
 use crate::{
     agents::{Kin, Member, Worker},
     models::{self, NoModel},
-    server_files::Said,
+    server_files::ServerFiles,
 };
 
 /// A post, and the rule that its model needs.
@@ -22,7 +22,7 @@ pub struct Placed {
 
 /// Who works for `agent` in `mode`, or a sentence with what can be done. `model` is what was named for the task.
 pub fn place(
-    said: &Said,
+    said: &ServerFiles,
     agent: &AgentName,
     mode: Mode,
     model: Option<&str>,
@@ -52,7 +52,7 @@ pub fn place(
 }
 
 /// The agent of that name, or a sentence that names those that there are.
-pub fn member<'a>(said: &'a Said, agent: &AgentName) -> Result<Member<'a>, String> {
+pub fn member<'a>(said: &'a ServerFiles, agent: &AgentName) -> Result<Member<'a>, String> {
     said.staff.member(agent).ok_or_else(|| {
         let names = said.staff.names().join(", ");
         let another = match &said.file {
@@ -75,7 +75,7 @@ mod tests {
     const FIX: &str = "lamp: { version: 1, name: fix }\nagent: { driver: opencode, model: big }\n\
         phases: { research: { model: small }, review: { driver: claude-code } }\nsandbox: { repositories: [{ name: web }] }\n";
 
-    fn told(said: &Said, agent: &str, mode: Mode, model: Option<&str>) -> String {
+    fn told(said: &ServerFiles, agent: &str, mode: Mode, model: Option<&str>) -> String {
         match place(said, &agent.parse().unwrap(), mode, model) {
             Ok(Placed { post, rule }) => format!(
                 "{} {} {} {}",

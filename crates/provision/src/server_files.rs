@@ -16,7 +16,7 @@ use crate::{
 
 /// What the files of a server say. They can be read again while it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct ServerFiles {
     /// The `lamp.yaml`, if one was named.
     pub file: Option<PathBuf>,
     /// What the platform team wrote.
@@ -29,7 +29,7 @@ pub struct Said {
     pub beside: PathBuf,
 }
 
-impl Said {
+impl ServerFiles {
     /// Without any file.
     pub fn nothing() -> Self {
         Self {

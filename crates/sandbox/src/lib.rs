@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`provider`] | the sandboxes themselves: [`Provider`] keeps the promises of `contracts::sandbox` |
 //! | `body` | what runs of one: first process, control group, ids, link |
-//! | `spawner`, `programs` | the launcher as a process; the guest, the launcher and the built-in agent as bytes |
+//! | `spawner` | the launcher as a process |
 //! | `oci` | sandboxes that an OCI runtime hosts: gVisor for the tier `untrusted` |
 //! | `link` | the server's end of the stream to a guest, which is not trusted |
 //! | `record`, `stack`, `slots`, `turns` | what is remembered of each; what it stands on; its ids; whose turn it is |
@@ -13,16 +13,15 @@
 
 mod answers;
 mod body;
-mod build;
 pub mod control_groups;
 mod link;
 pub mod meter;
 mod oci;
 mod orphans;
-mod programs;
 pub mod provider;
 mod record;
 pub mod repositories;
+mod runtime;
 mod settings;
 mod slots;
 mod spawner;
@@ -31,7 +30,6 @@ mod ties;
 mod turns;
 mod watch;
 
-pub use oci::Runtime;
-pub use programs::agent_program;
 pub use provider::{Provider, StartError};
+pub use runtime::Runtime;
 pub use settings::{PoolSettings, Retention, Settings, Walls};

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use contracts::{egress::Road, ids::IdSource};
 use domain::time::Timestamp;
 
-use crate::oci::Runtime;
+use crate::runtime::Runtime;
 
 #[derive(Clone)]
 pub struct Settings {

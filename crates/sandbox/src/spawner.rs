@@ -27,8 +27,6 @@ use tokio::{
     sync::Mutex,
 };
 
-use crate::programs;
-
 #[derive(Debug)]
 pub(crate) struct Spawner {
     guest: OwnedFd,

@@ -1,15 +1,14 @@
 //! Images: built once, stood on often, and nothing left of what failed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin fails")]
-#![allow(clippy::print_stdout, reason = "what could not be shown is told")]
 
 mod world;
 
-use std::{collections::BTreeMap, path::Path, process::Command, time::Duration};
+use std::{path::Path, process::Command, time::Duration};
 
 use contracts::sandbox::{
-    Base, BuildNews, Checkout, CommandName, Compute, Ended, Exec, Hooks, Image, Output, Owner,
-    Recipe, SandboxError, Sandboxes as _, Spec, Streams, Use, User, WorkspaceAccess,
+    Base, BuildNews, Checkout, Compute, Ended, Hooks, Image, Owner, Recipe, SandboxError,
+    Sandboxes as _, Spec, Use, WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
@@ -17,7 +16,9 @@ use domain::{
     id::SandboxId,
 };
 use sandbox::Provider;
+use testkit::shell;
 use tokio::sync::mpsc;
+use unsupported::unsupported;
 use world::World;
 
 fn recipe(sources: Vec<Checkout>, setup: &str) -> Recipe {
@@ -61,31 +62,10 @@ fn spec(provider: &Provider, id: u128, image: &str, sources: Vec<Checkout>) -> S
 }
 
 async fn run(provider: &Provider, id: u128, script: &str) -> (Ended, String) {
-    let command = Exec {
-        argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/".to_owned(),
-        user: User::Agent,
-        terminal: None,
-        limit: Duration::from_mins(1),
-        output_limit: 1 << 20,
-    };
-    let (_, input) = mpsc::channel(1);
-    let (output, mut lines) = mpsc::channel(16);
-    let name = CommandName::new(script);
-    let reading = async {
-        let mut said = Vec::new();
-        while let Some(Output::Out(bytes) | Output::Error(bytes)) = lines.recv().await {
-            said.extend(bytes);
-        }
-        String::from_utf8(said).unwrap()
-    };
     let id = SandboxId::from_u128(id);
-    let running = provider.exec(id, &name, &command, Streams { input, output });
-    let (finished, said) = tokio::join!(running, reading);
-    (finished.unwrap().ending, said)
+    let (finished, said) =
+        shell::run(provider, id, script, &shell::script(script, "/")).await.unwrap();
+    (finished.ending, said)
 }
 
 fn git(at: &Path, words: &str) -> String {
@@ -161,14 +141,13 @@ async fn a_setup_runs_once_after_checkout_and_every_sandbox_stands_on_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cache_is_the_setups_own_while_it_runs_and_the_agents_after() {
+    if !rustix::process::geteuid().is_root() {
+        unsupported!("only a server of root has setups that run as root");
+    }
     let world = World::new().await;
     let provider = &world.provider;
     let recipe =
         recipe(Vec::new(), "test -O ~/.cache; mkdir -p ~/.cache/pip; echo x > ~/.cache/pip/x");
-    if !rustix::process::geteuid().is_root() {
-        println!("unsupported: only a server of root has setups that run as root");
-        return world.end().await;
-    }
     let image = build(provider, &recipe).await.0.unwrap();
     let built = format!("image:{}", image.key);
     provider.open(&spec(provider, 1, &built, Vec::new())).await.unwrap();
@@ -235,7 +214,7 @@ async fn a_setup_that_fails_hangs_or_fills_the_disk_says_so_and_leaves_nothing()
         let told = ["No space left", "quota exceeded"].iter().any(|words| log.contains(words));
         assert!(told, "{log}");
     } else {
-        println!("unsupported: only root has disks with an enforced limit");
+        unsupported::part("a setup that fills the disk", "only root has disks with a limit");
     }
     assert!(provider.images().await.unwrap().is_empty());
     world.end().await;

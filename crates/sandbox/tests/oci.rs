@@ -1,15 +1,13 @@
 //! Sandboxes that an OCI runtime hosts keep the same contract: gVisor, and `runc` to compare with.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot begin fails")]
-#![allow(clippy::print_stdout, reason = "what could not be shown is told")]
 
 mod world;
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use contracts::sandbox::{
-    CommandName, Compute, Exec, Hooks, Input, Output, Owner, SandboxError, Sandboxes as _, Spec,
-    State, Streams, Use, User, WorkspaceAccess,
+    Compute, Hooks, Owner, SandboxError, Sandboxes as _, Spec, State, Use, WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
@@ -18,7 +16,8 @@ use domain::{
 };
 use rustix::process::{Pid, Signal, kill_process};
 use sandbox::{Provider, Runtime, Settings, Walls};
-use tokio::sync::mpsc;
+use testkit::shell;
+use unsupported::supported;
 
 use world::World;
 
@@ -38,18 +37,18 @@ const RUNC: Case =
     Case { runtime: Runtime::Runc, walls: Walls::All(Runtime::Runc), tier: Tier::Standard };
 
 impl Case {
-    /// A provider whose walls it builds, where this host can.
-    async fn world(self) -> Option<World> {
+    /// A provider whose walls it builds, or why this host has none.
+    async fn world(self) -> Result<World, String> {
         let world = World::with_walls(self.walls).await;
         let missing = world.provider.capabilities().missing;
-        let Some(reason) = missing.get(&self.tier) else { return Some(world) };
+        let Some(reason) = missing.get(&self.tier) else { return Ok(world) };
         let program = self.runtime.program();
-        println!("unsupported: {program}, tier {}: {reason}", self.tier);
+        let reason = reason.clone();
         world.end().await;
         // Where it is installed, and we are root, it has to work.
         let is_excused = self.runtime.find().is_none() || !rustix::process::geteuid().is_root();
         assert!(is_excused, "{program} does not work: {reason}");
-        None
+        Err(format!("{program}, tier {}: {reason}", self.tier))
     }
 
     fn spec(self) -> Spec {
@@ -70,16 +69,18 @@ impl Case {
     }
 
     async fn keeps_its_promises(self) {
-        let Some(world) = self.world().await else { return };
+        let world = supported!(self.world().await);
         let first = SandboxId::from_u128(100);
         let kept =
             contracts::promises::sandbox::kept_on(&world.provider, first, "host", self.tier).await;
         world.end().await;
-        println!("{:#?}", kept.unwrap());
+        for sentence in kept.unwrap().not_shown {
+            unsupported::part(&sentence, "a promise that this host cannot show");
+        }
     }
 
     async fn outlives_its_server(self) {
-        let Some(world) = self.world().await else { return };
+        let world = supported!(self.world().await);
         let World { provider, at } = world;
         provider.open(&self.spec()).await.unwrap();
         assert_eq!(run(&provider, "one", "echo kept > /workspace/note").await.unwrap(), "");
@@ -98,7 +99,7 @@ impl Case {
     }
 
     async fn dies_whole(self) {
-        let Some(world) = self.world().await else { return };
+        let world = supported!(self.world().await);
         world.provider.open(&self.spec()).await.unwrap();
         let all = processes(world.at.path());
         let first = first_process(&all);
@@ -118,31 +119,8 @@ impl Case {
 }
 
 async fn run(provider: &Provider, name: &str, script: &str) -> Result<String, SandboxError> {
-    let (sender, input) = mpsc::channel::<Input>(1);
-    let (output, mut said) = mpsc::channel(16);
-    drop(sender);
-    let exec = Exec {
-        argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/".to_owned(),
-        user: User::Agent,
-        terminal: None,
-        limit: Duration::from_secs(30),
-        output_limit: 1 << 20,
-    };
-    let name = CommandName::new(name);
-    let hearing = async {
-        let mut all = Vec::new();
-        while let Some(Output::Out(bytes) | Output::Error(bytes)) = said.recv().await {
-            all.extend(bytes);
-        }
-        String::from_utf8(all).unwrap()
-    };
-    let (ended, said) =
-        tokio::join!(provider.exec(ID, &name, &exec, Streams { input, output }), hearing);
-    ended.map(|_finished| said)
+    let ran = shell::run(provider, ID, name, &shell::script(script, "/")).await;
+    ran.map(|(_finished, said)| said)
 }
 
 /// The processes of the only sandbox of a world, with when they started: all in the control group of its name.

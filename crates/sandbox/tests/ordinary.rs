@@ -6,64 +6,33 @@
 
 mod world;
 
-use std::{
-    collections::BTreeMap,
-    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
-    time::Duration,
-};
+use std::time::Duration;
 
 use contracts::sandbox::{
-    CommandName, Compute, Ended, Exec, Finished, Hooks, Input, Output, Owner, SandboxError,
-    Sandboxes as _, Spec, Streams, Use, User, WorkspaceAccess,
+    Compute, Ended, Finished, Hooks, Owner, SandboxError, Sandboxes as _, Spec, Use,
+    WorkspaceAccess,
 };
 use domain::{
     agent::Tier,
     id::{SandboxId, TaskId},
     task::Purpose,
 };
-use tokio::sync::mpsc;
+use testkit::{nobody, shell};
+use unsupported::supported;
 
 use world::World;
 
-const NOBODY: u32 = 65_534;
-
-/// Whether it has just been shown by somebody else.
-fn shown_as_nobody(test: &str) -> bool {
-    if !rustix::process::geteuid().is_root() {
-        return false;
-    }
-    let directory = tempfile::tempdir().unwrap();
-    let program = directory.path().join("ordinary");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    for path in [directory.path(), &program] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
-    let output = std::process::Command::new(&program)
-        .args([test, "--exact", "--nocapture"])
-        .current_dir("/")
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&output.stdout);
-    let complained = String::from_utf8_lossy(&output.stderr);
-    println!("{told}");
-    assert!(output.status.success() && told.contains("1 passed"), "{told}\n{complained}");
-    true
-}
-
-/// `None`, loudly, where this host lets us limit after all, or gives us no sandbox.
-async fn world() -> Option<World> {
+/// Fails, with the reason, where this host lets us limit after all, or gives us no sandbox.
+async fn world() -> Result<World, String> {
     let world = World::new().await;
     let told = world.provider.capabilities();
     if told.weaker.iter().any(|sentence| sentence.contains("held by a limit of its user"))
         && told.tiers.contains(&Tier::Verified)
     {
-        return Some(world);
+        return Ok(world);
     }
-    println!("unsupported: this host is not one without control groups: {told:?}");
     world.end().await;
-    None
+    Err(format!("this host is not one without control groups: {told:?}"))
 }
 
 async fn open(world: &World, number: u128, compute: Compute) -> SandboxId {
@@ -92,31 +61,8 @@ async fn run(
     name: &str,
     script: &str,
 ) -> Result<(Finished, String), SandboxError> {
-    let (sender, input) = mpsc::channel::<Input>(1);
-    let (output, mut said) = mpsc::channel::<Output>(16);
-    drop(sender);
-    let exec = Exec {
-        argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/workspace".to_owned(),
-        user: User::Agent,
-        terminal: None,
-        limit: Duration::from_mins(1),
-        output_limit: 1 << 20,
-    };
-    let name = CommandName::new(name);
-    let listening = async {
-        let mut all = Vec::new();
-        while let Some(Output::Out(bytes) | Output::Error(bytes)) = said.recv().await {
-            all.extend(bytes);
-        }
-        String::from_utf8_lossy(&all).into_owned()
-    };
-    let streams = Streams { input, output };
-    let (finished, said) = tokio::join!(world.provider.exec(id, &name, &exec, streams), listening);
-    finished.map(|finished| (finished, said))
+    let script = shell::script(script, "/workspace");
+    shell::run(&world.provider, id, name, &script).await
 }
 
 const SMALL: Compute = Compute {
@@ -129,10 +75,12 @@ const SMALL: Compute = Compute {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn processes_are_limited_without_control_groups() {
-    if shown_as_nobody("processes_are_limited_without_control_groups") {
-        return;
+    if !nobody::has_shown("processes_are_limited_without_control_groups").unwrap() {
+        processes_are_limited(supported!(world().await)).await;
     }
-    let Some(world) = world().await else { return };
+}
+
+async fn processes_are_limited(world: World) {
     let many = "n=0; while [ $n -lt 100 ]; do sleep 60 & n=$((n+1)); done; echo all; kill 0";
     let few = open(&world, 1, SMALL).await;
     let roomy = open(&world, 2, Compute { processes: 1_024, ..SMALL }).await;
@@ -146,10 +94,12 @@ async fn processes_are_limited_without_control_groups() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn memory_is_limited_without_control_groups() {
-    if shown_as_nobody("memory_is_limited_without_control_groups") {
-        return;
+    if !nobody::has_shown("memory_is_limited_without_control_groups").unwrap() {
+        memory_is_limited(supported!(world().await)).await;
     }
-    let Some(world) = world().await else { return };
+}
+
+async fn memory_is_limited(world: World) {
     let id = open(&world, 1, SMALL).await;
     // No process alone is above the limit: four that hold 60 MiB each are.
     let hold = r#"x=$(head -c 31457280 /dev/zero | tr "\000" x); x=$x$x; sleep 60"#;
@@ -172,10 +122,12 @@ async fn memory_is_limited_without_control_groups() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_hidden_in_a_closed_directory_counts_against_the_disk() {
-    if shown_as_nobody("what_is_hidden_in_a_closed_directory_counts_against_the_disk") {
-        return;
+    if !nobody::has_shown("what_is_hidden_in_a_closed_directory_counts_against_the_disk").unwrap() {
+        what_is_hidden_counts(supported!(world().await)).await;
     }
-    let Some(world) = world().await else { return };
+}
+
+async fn what_is_hidden_counts(world: World) {
     let id = open(&world, 1, SMALL).await;
     let hide = "mkdir secret && head -c 33554432 /dev/zero > secret/file && chmod 0300 secret";
     run(&world, id, "hide", hide).await.unwrap();

@@ -2,13 +2,14 @@
 
 use std::{
     fs,
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     os::unix::fs::{
         DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
     },
     path::Path,
 };
 
+use files::Durability;
 use rustix::fs::OFlags;
 use zeroize::Zeroizing;
 
@@ -72,26 +73,8 @@ pub(crate) fn read_private(path: &Path, limit: usize) -> io::Result<Option<Zeroi
 
 /// Puts `bytes` at `path`, instead of what was there, so that a crash leaves the one or the other.
 pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the path of a file"));
-    };
-    let mut begun = name.to_owned();
-    begun.push(BEGUN);
-    let begun = directory.join(begun);
-    // Left behind by a crash: ours, and nobody's use.
-    remove(&begun)?;
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&begun)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    if let Err(error) = written.and_then(|()| fs::rename(&begun, path)) {
-        // What failed is told; what is left is cleared at the next writing.
-        drop(remove(&begun));
-        return Err(error);
-    }
-    settle(directory)
+    files::write(path, bytes, files::PRIVATE, Durability::Synced)
 }
-
-/// What a file is called until it is whole.
-pub(crate) const BEGUN: &str = ".begun";
 
 /// Removes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
@@ -99,9 +82,4 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-/// Names in `directory` are as they will be after a crash.
-pub(crate) fn settle(directory: &Path) -> io::Result<()> {
-    fs::File::open(directory)?.sync_all()
 }

@@ -3,15 +3,13 @@
 //! They are sealed anew here. While the broker runs their files are its own, so it holds still for as long as that takes.
 
 use std::{
-    io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use anyhow::Context as _;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use egress::broker::Broker;
+use files::Durability;
 use secrets::{
     keeper::Reseal,
     seal::{Rewrapped, Sealer},
@@ -45,7 +43,8 @@ impl Authorities {
         for file in files {
             let path = file.map_err(|error| error.to_string())?.path();
             let Some(anew) = with_new_key(&path, sealer) else { continue };
-            replace(&path, &anew).map_err(|error| format!("{error:#}"))?;
+            files::write(&path, &anew, files::PRIVATE, Durability::Synced)
+                .map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -65,18 +64,6 @@ fn with_new_key(path: &Path, sealer: &Sealer) -> Option<Vec<u8>> {
             serde_json::to_vec(&shape).ok()
         }
     }
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let begun = path.with_extension("resealed");
-    let mut options = std::fs::OpenOptions::new();
-    let opened = options.write(true).create(true).truncate(true).mode(0o600).open(&begun);
-    let mut file = opened.with_context(|| format!("cannot write `{}`", begun.display()))?;
-    file.write_all(bytes).and_then(|()| file.sync_all())?;
-    fs_err::rename(&begun, path)?;
-    let directory = path.parent().context("it is in no directory")?;
-    fs_err::File::open(directory)?.sync_all()?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
+use files::{Durability, Unfinished};
 use fs_err as fs;
 use terminal::report::Hint;
 
@@ -210,13 +211,11 @@ fn copy_file(from: &Path, met: &Metadata, to: &Path) -> io::Result<()> {
             Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
         };
     }
-    let parent = to.parent().unwrap_or(Path::new("."));
-    let mut arriving = tempfile::NamedTempFile::new_in(parent)?;
+    let mode = met.permissions().mode();
+    let mut arriving = Unfinished::begin(to, mode & 0o777)?;
     io::copy(&mut fs::File::open(from)?, &mut arriving)?;
-    arriving.as_file().set_permissions(Permissions::from_mode(met.permissions().mode()))?;
-    arriving.as_file().sync_all()?;
-    arriving.persist_noclobber(to).map_err(|error| error.error)?;
-    Ok(())
+    arriving.as_file().set_permissions(Permissions::from_mode(mode))?;
+    arriving.put_new(Durability::SyncedFile)
 }
 
 fn is_same(one: &Path, other: &Path) -> io::Result<bool> {
@@ -255,7 +254,7 @@ fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in listed {
         let name = PathBuf::from(entry?.file_name());
         let is_lock = name.extension().is_some_and(|ending| ending == "lock");
-        if !is_lock && name != Path::new(LOCK) {
+        if !is_lock && name != Path::new(LOCK) && !files::is_unfinished(&name) {
             names.push(name);
         }
     }
@@ -264,7 +263,7 @@ fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn sync(directory: &Path) -> io::Result<()> {
-    fs::File::open(directory)?.sync_all()
+    files::sync_directory(directory)
 }
 
 #[cfg(test)]

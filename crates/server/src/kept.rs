@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use config::server::DatabaseUrl;
-use provision::{files::FilesError, server_files::Said};
+use provision::{files::FilesError, server_files::ServerFiles};
 use store::{Place, Store};
 use terminal::{
     data_directory::{Account, DataFlag},
@@ -19,7 +19,7 @@ use crate::provider::Quarters;
 pub struct Kept {
     pub place: Place,
     pub(crate) quarters: Quarters,
-    pub(crate) said: Said,
+    pub(crate) said: ServerFiles,
     database: Database,
 }
 
@@ -37,8 +37,8 @@ impl Kept {
         environment: &Environment,
     ) -> anyhow::Result<Self> {
         let said = match config {
-            Some(path) => Said::read(path).map_err(unusable)?,
-            None => Said::nothing(),
+            Some(path) => ServerFiles::read(path).map_err(unusable)?,
+            None => ServerFiles::nothing(),
         };
         let quarters = match &said.file {
             Some(path) => Quarters::of(&said.server, path)?,

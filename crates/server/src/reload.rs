@@ -18,7 +18,7 @@ use contracts::{
 };
 use domain::policy::{Ecosystem, EgressPhase, Layer, Rule};
 use egress::broker::Broker;
-use provision::{layers::Layers, server_files::Said, way_out};
+use provision::{layers::Layers, server_files::ServerFiles, way_out};
 use store::{AuditEntry, Store};
 
 use crate::gatekeeper;
@@ -36,13 +36,13 @@ pub(crate) struct Reloader {
 
 #[derive(Debug, Clone)]
 struct Held {
-    said: Arc<Said>,
+    said: Arc<ServerFiles>,
     layers: Arc<Layers>,
 }
 
 impl Reloader {
     pub(crate) fn new(
-        (said, layers): (Said, Layers),
+        (said, layers): (ServerFiles, Layers),
         broker: Arc<Broker>,
         store: Arc<Store>,
         home: Option<PathBuf>,
@@ -56,7 +56,7 @@ impl Reloader {
     }
 
     /// What `lamp.yaml` says now.
-    pub(crate) fn said(&self) -> Arc<Said> {
+    pub(crate) fn said(&self) -> Arc<ServerFiles> {
         self.held().said
     }
 
@@ -99,7 +99,7 @@ impl Reloader {
         let (before, registries) = (Arc::clone(&old.said), self.broker.registries());
         let home = self.home.clone();
         let reading = tokio::task::spawn_blocking(move || {
-            let said = Said::read(&file)?;
+            let said = ServerFiles::read(&file)?;
             let layers = Layers::of(&said)?;
             // Package managers take their time, and are asked again only if they may have another say.
             let registries = if said.server.registries == before.server.registries {

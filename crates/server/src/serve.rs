@@ -34,6 +34,7 @@ use crate::{
     kept::Kept,
     outward::{self, Outward},
     provider::{self, Mirrored},
+    quiet,
     reload::Reloader,
     vault::{self, Shelf},
 };
@@ -61,6 +62,7 @@ impl Start {
     /// Comes back when the server has ended.
     pub fn serve(&self, environment: &Environment, out: &mut impl Write) -> anyhow::Result<()> {
         without_core_files();
+        heap::share();
         let log = CleanLog::default();
         begin_log(&self.kept.said.server.log, log.clone());
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -140,6 +142,7 @@ impl Start {
         let (tended, until) = (sandboxes.clone(), stop.clone());
         servers.spawn(async move { tended.run(&SystemClock, until).await });
         servers.spawn(works.run(stop.clone()));
+        servers.spawn(quiet::give_back(outward.store.subscribe(), stop.clone()));
         servers.spawn(gateway::serve_unix(unix, owner, router.clone(), patience, stop.clone()));
         let token = Token::new(&secret);
         servers.spawn(gateway::serve_loopback(loopback, token, router, patience, stop.clone()));

@@ -12,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::{Durability, Unfinished};
 use fs_err as fs;
 
 use crate::{
@@ -57,10 +58,11 @@ pub(crate) async fn write(database: &Database, blobs: &Path, to: &Path) -> Resul
     drop(reader);
     fs::File::open(&copy)?.sync_all()?;
     copy_blobs(blobs, &begun.path().join(Place::BLOBS))?;
-    fs::File::open(begun.path())?.sync_all()?;
+    files::sync_directory(begun.path())?;
+    #[expect(clippy::disallowed_methods, reason = "a whole directory, and its files are synced")]
     fs::rename(begun.path(), to)?;
     drop(begun.keep());
-    fs::File::open(parent)?.sync_all()?;
+    files::sync_directory(parent)?;
     Ok(())
 }
 
@@ -85,7 +87,7 @@ pub fn restore(
     beside()?;
     // The database comes last: with it the place is whole.
     copy(&from.join(Place::DATABASE), &to.database())?;
-    fs::File::open(to.directory())?.sync_all()?;
+    files::sync_directory(to.directory())?;
     Ok(())
 }
 
@@ -116,18 +118,15 @@ fn copy_blobs(from: &Path, to: &Path) -> io::Result<()> {
                 copied => copied?,
             }
         }
-        fs::File::open(&target)?.sync_all()?;
+        files::sync_directory(&target)?;
     }
-    fs::File::open(to)?.sync_all()
+    files::sync_directory(to)
 }
 
 /// Copies one file: all of it, or nothing. What was torn by an earlier attempt is replaced.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let parent = to.parent().unwrap_or(Path::new("."));
     let mut source = fs::File::open(from)?;
-    let mut arriving = tempfile::NamedTempFile::new_in(parent)?;
+    let mut arriving = Unfinished::begin(to, files::PRIVATE)?;
     io::copy(&mut source, &mut arriving)?;
-    arriving.as_file().sync_all()?;
-    arriving.persist(to).map_err(|error| error.error)?;
-    Ok(())
+    arriving.replace(Durability::SyncedFile)
 }

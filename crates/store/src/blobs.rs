@@ -12,6 +12,7 @@ use std::{
 };
 
 use domain::digest::Digest;
+use files::{Durability, Unfinished};
 use fs_err as fs;
 
 #[derive(Debug, Clone)]
@@ -72,13 +73,12 @@ impl Blobs {
         let parent = place.parent().unwrap_or(&self.directory);
         if !parent.is_dir() {
             fs::create_dir_all(parent)?;
-            fs::File::open(&self.directory)?.sync_all()?;
+            files::sync_directory(&self.directory)?;
         }
-        let mut file = tempfile::NamedTempFile::new_in(self.directory.join(HALF_WRITTEN))?;
+        let half_written = self.directory.join(HALF_WRITTEN);
+        let mut file = Unfinished::begin_in(&half_written, &place, files::PRIVATE)?;
         file.write_all(bytes)?;
-        file.as_file().sync_all()?;
-        file.persist(&place).map_err(|error| error.error)?;
-        fs::File::open(parent)?.sync_all()
+        file.replace(Durability::Synced)
     }
 
     /// The file whose lock is held, in common, while a blob is kept, and alone, while one is removed.

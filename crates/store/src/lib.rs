@@ -19,6 +19,7 @@ mod changes;
 mod database;
 mod error;
 mod operations;
+mod options;
 mod outbox;
 mod place;
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub use blobs::{BlobError, Blobs, Collected};
 pub use changes::{Change, Growth, Heard, Subscription};
 pub use error::{OpenError, StoreError};
 pub use operations::append::{Append, Appended};
+pub use options::OpenOptions;
 pub use outbox::{Lease, Renewal};
 pub use place::{Place, ServerLock};
 pub use queries::{
@@ -43,5 +45,5 @@ pub use queries::{
     queue::Pending,
     tasks::{Filter, Page, TaskView},
 };
-pub use store::{OpenOptions, Store, open, open_with};
+pub use store::{Store, open, open_with};
 pub use transcript::{Briefing, Said, Saying};

@@ -11,11 +11,12 @@ use domain::code::RepositoryName;
 
 use crate::{
     Filter, Place,
-    operations::{
-        admit::{RUNNING, WAITING},
-        claim::{DUE, SWEEP},
+    operations::claim::{DUE, SWEEP},
+    queries::{
+        places::{RUNNING, WAITING},
+        queue::NEXT_DUE,
+        tasks, transcript,
     },
-    queries::{queue::NEXT_DUE, tasks, transcript},
 };
 
 /// Half of the tasks wait in the queue, most others are done; few hold a place or wait for approval.

@@ -4,14 +4,13 @@
 use domain::{
     id::TaskId,
     request::Request,
-    task::{Event, PauseReason, Resting, Stage, Standing, Task},
+    task::{Event, PauseReason, Stage, Standing, Task},
     time::Timestamp,
 };
 
 use crate::{
     StoreError,
-    database::{Connection, Value},
-    operations::append::number,
+    database::{Connection, Value, number},
     text,
 };
 
@@ -76,7 +75,7 @@ pub(crate) fn update(
         Value::Text(standing(after.stage.standing())),
         Value::Number(i64::from(begun(after))),
         Value::MaybeNumber(moved.then_some(at.as_millis())),
-        Value::MaybeText(waiting_plan(&after.stage)),
+        Value::MaybeText(after.stage.waiting_plan().map(|plan| plan.to_string())),
         Value::MaybeText(failure(&after.stage).map(str::to_owned)),
         Value::MaybeNumber(pull_request(after)),
         number(after.spent.money.as_micros()),
@@ -123,24 +122,6 @@ fn title(request: &Request) -> String {
     match line.char_indices().nth(TITLE) {
         None => line,
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-    }
-}
-
-fn waiting_plan(stage: &Stage) -> Option<String> {
-    match stage {
-        Stage::AwaitingApproval { plan } | Stage::Paused { at: Resting::Gate { plan }, .. } => {
-            Some(plan.to_string())
-        }
-        Stage::Queued { .. }
-        | Stage::Preparing { .. }
-        | Stage::Working(_)
-        | Stage::AwaitingAnswer { .. }
-        | Stage::Paused { .. }
-        | Stage::PullRequestOpen { .. }
-        | Stage::Waking { .. }
-        | Stage::Done { .. }
-        | Stage::Failed { .. }
-        | Stage::Cancelled { .. } => None,
     }
 }
 

@@ -11,13 +11,12 @@ use domain::{
 
 use crate::{
     Append, Appended, AuditEntry, AuditFault, AuditLink, BackupError, BlobError, Blobs, Briefing,
-    Collected, Filter, History, Lease, OpenError, Page, Pending, Place, Recorded, Renewal, Said,
-    Saying, StoreError, Subscription, TaskView, Verified, audit, backup,
+    Collected, Filter, History, Lease, OpenError, OpenOptions, Page, Pending, Place, Recorded,
+    Renewal, Said, Saying, StoreError, Subscription, TaskView, Verified, audit, backup,
     changes::Changes,
     database::{Database, Operation},
     operations,
     queries::{history, queue, tasks, transcript as transcripts},
-    transcript,
 };
 
 /// Events of a transcript that share a transaction.
@@ -29,26 +28,6 @@ pub struct Store {
     blobs: Blobs,
     changes: Changes,
     transcript_limit: u64,
-}
-
-/// How a store is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OpenOptions {
-    /// How long to wait for a lock that someone else holds, or for a connection.
-    pub patience: Duration,
-    /// Bytes that what agents say may take, for each task.
-    pub transcript_limit: u64,
-}
-
-impl OpenOptions {
-    pub const DEFAULT: Self =
-        Self { patience: Duration::from_secs(5), transcript_limit: transcript::LIMIT };
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
 }
 
 /// Opens the database at `url` (`sqlite:PATH` or `postgres://…`), brings its tables to this version,

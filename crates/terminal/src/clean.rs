@@ -4,6 +4,8 @@
 //! person had typed. So every control character is shown as its picture (`␛`), and everything that is not UTF-8 as
 //! `�`. Line feeds, tabs and carriage returns stay. Nothing is held back but an unfinished character.
 
+use domain::visible::is_visible;
+
 use crate::colors::Stream;
 
 /// The longest character that UTF-8 knows.
@@ -75,10 +77,8 @@ fn harmless(character: char) -> char {
             char::from_u32(0x2400 + u32::from(character)).unwrap_or(char::REPLACEMENT_CHARACTER)
         }
         '\u{7f}' => '\u{2421}',
-        // The other control characters, and those that turn the direction of writing.
-        '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-            char::REPLACEMENT_CHARACTER
-        }
+        // The other control characters, those that turn the direction of writing, and those that nobody sees.
+        other if !is_visible(other) => char::REPLACEMENT_CHARACTER,
         harmless => harmless,
     }
 }
@@ -115,7 +115,7 @@ mod tests {
             (b"\xc2\x9b31m", "�31m"),
             (b"\x9b31m", "�31m"),
             (b"a\0b\x08\x7f", "a␀b␈␡"),
-            ("\u{202e}evil".as_bytes(), "�evil"),
+            ("\u{202e}e\u{200b}vil".as_bytes(), "�e�vil"),
             (b"half \xe2\x82", "half �"),
         ];
         for (sent, expected) in table {

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, io::Write};
 
+use domain::visible::is_visible;
 use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,12 +60,13 @@ pub fn json_page(value: &impl Serialize) -> anyhow::Result<String> {
 fn escaped(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for letter in json.chars() {
-        match letter {
-            '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                // Writing to a string does not fail.
-                let _written = write!(escaped, "\\u{:04x}", u32::from(letter));
-            }
-            other => escaped.push(other),
+        if is_visible(letter) {
+            escaped.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            // Writing to a string does not fail.
+            let _written = write!(escaped, "\\u{unit:04x}");
         }
     }
     escaped

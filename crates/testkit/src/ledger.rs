@@ -27,6 +27,7 @@ impl Ledger {
     }
 
     /// Does `name` of `kind` once. The answer of the first time is the answer of every time.
+    #[expect(clippy::disallowed_methods, reason = "a test's world survives no power cut")]
     pub fn once(&self, kind: &str, name: &str, answer: &str) -> std::io::Result<String> {
         let place = self.place(kind, name);
         if let Ok(first) = fs::read_to_string(&place) {
@@ -50,6 +51,7 @@ impl Ledger {
     }
 
     /// Sets something that changes, such as the state of a sandbox.
+    #[expect(clippy::disallowed_methods, reason = "a test's world survives no power cut")]
     pub fn set(&self, kind: &str, name: &str, value: &str) -> std::io::Result<()> {
         fs::create_dir_all(self.directory.join(kind))?;
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
@@ -71,6 +73,7 @@ impl Ledger {
     }
 
     /// Gives an effect another name, unless it has gone meanwhile.
+    #[expect(clippy::disallowed_methods, reason = "the name is the state")]
     pub fn rename(&self, from: (&str, &str), to: (&str, &str)) -> std::io::Result<Right> {
         fs::create_dir_all(self.directory.join(to.0))?;
         match fs::rename(self.place(from.0, from.1), self.place(to.0, to.1)) {

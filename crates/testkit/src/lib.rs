@@ -15,9 +15,11 @@ pub mod ids;
 pub mod inspect;
 pub mod ledger;
 pub mod model;
+pub mod nobody;
 pub mod people;
 pub mod postgres;
 pub mod script;
+pub mod shell;
 pub mod ssh;
 pub mod world;
 

@@ -12,9 +12,8 @@ use std::{
 use agents::program::SHELF;
 use contracts::sandbox::HOME;
 use contracts::sandbox::{
-    BuildNews, Capabilities, CommandName, Cut, Ended, Exec, FileAsk, Finished, Image, Input,
-    Listed, Output, Owner, Reading, Recipe, SandboxError, Sandboxes, Spec, Streams, Transfer,
-    WORKSPACE,
+    CommandName, Cut, Ended, Exec, FileAsk, Finished, Input, Output, SandboxError, Sandboxes,
+    Streams, Transfer, WORKSPACE,
 };
 use domain::{cost::Cost, id::SandboxId};
 use serde_json::{Value, json};
@@ -253,72 +252,5 @@ impl Sandboxes for Host {
         }
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            tiers: Vec::new(),
-            missing: std::collections::BTreeMap::new(),
-            weaker: Vec::new(),
-        }
-    }
-
-    async fn open(&self, _spec: &Spec) -> Result<(), SandboxError> {
-        Ok(())
-    }
-
-    async fn forward(
-        &self,
-        _sandbox: SandboxId,
-        _port: u16,
-        _streams: Streams,
-    ) -> Result<(), SandboxError> {
-        unsupported()
-    }
-
-    async fn freeze(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unsupported()
-    }
-
-    async fn thaw(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unsupported()
-    }
-
-    async fn rest(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unsupported()
-    }
-
-    async fn fork(&self, _from: SandboxId, _spec: &Spec) -> Result<(), SandboxError> {
-        unsupported()
-    }
-
-    async fn destroy(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unsupported()
-    }
-
-    async fn stats(&self, _sandbox: SandboxId) -> Result<Reading, SandboxError> {
-        unsupported()
-    }
-
-    async fn bill(&self, _owner: &Owner) -> Result<Cost, SandboxError> {
-        unsupported()
-    }
-
-    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
-        unsupported()
-    }
-
-    async fn prepare_image(
-        &self,
-        _recipe: &Recipe,
-        _news: mpsc::Sender<BuildNews>,
-    ) -> Result<Image, SandboxError> {
-        unsupported()
-    }
-
-    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
-        unsupported()
-    }
-
-    async fn prune_images(&self, _keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
-        unsupported()
-    }
+    contracts::never_asked!();
 }

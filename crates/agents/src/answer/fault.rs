@@ -5,9 +5,7 @@
 
 use std::fmt;
 
-use domain::transcript::shortened;
-
-use crate::brief::visible;
+use domain::{transcript::shortened, visible::visible};
 
 /// Sentences that are told. One more says that there are more.
 const MOST: usize = 20;

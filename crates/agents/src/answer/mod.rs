@@ -36,7 +36,7 @@ pub use contracts::agent::MARK;
 use contracts::agent::{Answer, Mode};
 use domain::transcript::shortened;
 
-use crate::brief::visible;
+use domain::visible::visible;
 
 pub(crate) use block::PlanShape;
 pub use block::block;

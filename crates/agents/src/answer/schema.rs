@@ -1,10 +1,10 @@
 //! Which kind of answer it is, and whether it is as its schema says.
 
 use contracts::agent::Mode;
+use domain::visible::is_visible;
 use serde_json::Value;
 
 use super::{Faults, path};
-use crate::brief::is_visible;
 
 /// What an answer can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,11 +18,10 @@ mod task;
 mod template;
 #[cfg(test)]
 mod tests;
-mod visible;
 mod words;
 
+pub(crate) use domain::visible::{is_visible, visible};
 pub use gather::{Notes, Place, gather};
 pub use pack::{Instruction, Pack, RepositoryFacts, pack};
 pub use task::task;
 pub use template::{TemplateError, Templates};
-pub(crate) use visible::{is_visible, visible};

@@ -1,5 +1,7 @@
 //! Tries templates before they are used: with all that a brief can have, and with nothing.
 
+use std::path::Path;
+
 use contracts::agent::{Brief, InFlight, Mode, Surroundings};
 use domain::{
     approval::Conditions,
@@ -7,8 +9,28 @@ use domain::{
     plan::{Estimate, FileChange, Plan},
 };
 
-use super::{Instruction, RepositoryFacts, TemplateError, Templates, pack};
+use super::{
+    Instruction, RepositoryFacts, TemplateError, Templates, pack,
+    template::{BUILT_IN, read_all},
+};
 use crate::answer;
+
+impl Templates {
+    /// Ours, except where `directory` has one of the same name.
+    pub fn load(directory: Option<&Path>) -> Result<Self, TemplateError> {
+        let Some(directory) = directory else { return Self::builtin() };
+        let mut written = read_all(directory)?;
+        let sources = BUILT_IN.map(|(name, text)| {
+            written.remove(name).map_or_else(
+                || (name, format!("built-in {name}"), text.to_owned()),
+                |text| (name, directory.join(name).display().to_string(), text),
+            )
+        });
+        let templates = Self::new(sources)?;
+        all(&templates)?;
+        Ok(templates)
+    }
+}
 
 /// The first mistake that shows.
 pub(super) fn all(templates: &Templates) -> Result<(), TemplateError> {

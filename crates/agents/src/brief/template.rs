@@ -17,7 +17,7 @@ use crate::answer::{self, Faults, Kind};
 const LIMIT: u64 = 256 * 1024;
 
 /// The templates that there are, and ours.
-const BUILT_IN: [(&str, &str); 6] = [
+pub(super) const BUILT_IN: [(&str, &str); 6] = [
     ("context.md", include_str!("../../../../docs/reference/prompts/context.md")),
     ("research.md", include_str!("../../../../docs/reference/prompts/research.md")),
     ("plan.md", include_str!("../../../../docs/reference/prompts/plan.md")),
@@ -107,22 +107,7 @@ impl Templates {
         Self::new(sources)
     }
 
-    /// Ours, except where `directory` has one of the same name.
-    pub fn load(directory: Option<&Path>) -> Result<Self, TemplateError> {
-        let Some(directory) = directory else { return Self::builtin() };
-        let mut written = read_all(directory)?;
-        let sources = BUILT_IN.map(|(name, text)| {
-            written.remove(name).map_or_else(
-                || (name, format!("built-in {name}"), text.to_owned()),
-                |text| (name, directory.join(name).display().to_string(), text),
-            )
-        });
-        let templates = Self::new(sources)?;
-        super::rehearsal::all(&templates)?;
-        Ok(templates)
-    }
-
-    fn new(
+    pub(super) fn new(
         sources: [(&'static str, String, String); BUILT_IN.len()],
     ) -> Result<Self, TemplateError> {
         let mut environment = Environment::new();
@@ -247,7 +232,7 @@ fn line_of(text: &str, variable: &str) -> usize {
     text.lines().position(named).map_or(1, |at| at + 1)
 }
 
-fn read_all(directory: &Path) -> Result<BTreeMap<String, String>, TemplateError> {
+pub(super) fn read_all(directory: &Path) -> Result<BTreeMap<String, String>, TemplateError> {
     let unread = |path: &Path, reason: String| TemplateError::Unread {
         path: path.display().to_string(),
         reason,

@@ -13,8 +13,8 @@ use contracts::{
     Key,
     agent::{AgentError, Brief, Exchanges, Mode, ModelMeter, Run},
     sandbox::{
-        BuildNews, Capabilities, CommandName, Cut, Ended, Exec, FileAsk, Finished, Image, Input,
-        Listed, Output, Owner, Reading, Recipe, SandboxError, Sandboxes, Spec, Streams, Transfer,
+        CommandName, Cut, Ended, Exec, FileAsk, Finished, Input, Output, Owner, SandboxError,
+        Sandboxes, Streams, Transfer,
     },
 };
 use domain::{
@@ -185,70 +185,7 @@ impl Sandboxes for Player {
         }
     }
 
-    fn capabilities(&self) -> Capabilities {
-        unreachable!()
-    }
-
-    async fn open(&self, _spec: &Spec) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn forward(
-        &self,
-        _sandbox: SandboxId,
-        _port: u16,
-        _streams: Streams,
-    ) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn freeze(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn thaw(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn rest(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn fork(&self, _from: SandboxId, _spec: &Spec) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn destroy(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn stats(&self, _sandbox: SandboxId) -> Result<Reading, SandboxError> {
-        unreachable!()
-    }
-
-    async fn bill(&self, _owner: &Owner) -> Result<Cost, SandboxError> {
-        unreachable!()
-    }
-
-    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
-        unreachable!()
-    }
-
-    async fn prepare_image(
-        &self,
-        _recipe: &Recipe,
-        _news: mpsc::Sender<BuildNews>,
-    ) -> Result<Image, SandboxError> {
-        unreachable!()
-    }
-
-    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
-        unreachable!()
-    }
-
-    async fn prune_images(&self, _keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
-        unreachable!()
-    }
+    contracts::never_asked!();
 }
 
 /// Has always seen one more answer.

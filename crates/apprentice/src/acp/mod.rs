@@ -9,16 +9,13 @@
 //! | module | what it does |
 //! |---|---|
 //! | `wire` | lines in, lines out; what a message is |
-//! | `updates` | what is told while a turn runs |
 //! | `server` | who does what |
 //!
 //! It never asks for permission: the sandbox is the boundary.
 
 mod replay;
 mod server;
-mod updates;
 mod wire;
 
+pub use crate::{outlet::Outlet, updates::Updates};
 pub use server::{Ended, serve};
-pub use updates::Updates;
-pub use wire::Outlet;

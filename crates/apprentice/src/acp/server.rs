@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use super::{
     Outlet, Updates,
     replay::replay,
-    updates::tokens,
     wire::{self, Fault, Incoming},
 };
 use crate::{
@@ -31,6 +30,7 @@ use crate::{
     stop::Stop,
     tools::Toolbox,
     turn::{Turn, TurnEnd, TurnError},
+    updates::tokens,
 };
 
 /// Why the server ended.

@@ -2,17 +2,11 @@
 //!
 //! **Invariant:** what is written is always a whole line with one JSON object; what is read is never longer than the limit.
 
-use std::{
-    io::{BufRead, Read as _, Write},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-};
+use std::io::{BufRead, Read as _};
 
 use serde_json::{Value, json};
 
-use crate::object::with;
+use crate::{object::with, outlet::Outlet};
 
 pub(super) const LONGEST_LINE: u64 = 16 << 20;
 
@@ -110,42 +104,7 @@ fn understood(line: &[u8]) -> Incoming {
     }
 }
 
-/// Where lines go. Many may write; each line is whole.
-pub struct Outlet {
-    to: Mutex<Box<dyn Write + Send>>,
-    is_broken: AtomicBool,
-    messages: AtomicU64,
-}
-
-impl std::fmt::Debug for Outlet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Outlet").field("is_broken", &self.is_broken()).finish_non_exhaustive()
-    }
-}
-
 impl Outlet {
-    pub fn new(to: impl Write + Send + 'static) -> Self {
-        Self {
-            to: Mutex::new(Box::new(to)),
-            is_broken: AtomicBool::new(false),
-            messages: AtomicU64::new(0),
-        }
-    }
-
-    /// Nobody reads any more.
-    pub fn is_broken(&self) -> bool {
-        self.is_broken.load(Ordering::Relaxed)
-    }
-
-    /// A number for a message that is told in pieces; no other has it.
-    pub(super) fn next_message(&self) -> u64 {
-        self.messages.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(super) fn notify(&self, method: &str, parameters: &Value) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": parameters }));
-    }
-
     pub(super) fn answer(&self, id: &Value, outcome: Result<Value, Fault>) {
         self.send(&match outcome {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -156,13 +115,5 @@ impl Outlet {
                 json!({ "jsonrpc": "2.0", "id": id, "error": error })
             }
         });
-    }
-
-    fn send(&self, message: &Value) {
-        let line = format!("{message}\n");
-        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
-        if to.write_all(line.as_bytes()).and_then(|()| to.flush()).is_err() {
-            self.is_broken.store(true, Ordering::Relaxed);
-        }
     }
 }

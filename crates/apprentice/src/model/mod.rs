@@ -18,7 +18,6 @@
 //!
 //! **Invariant:** an [`Answer`] is whole. What was cut off, malformed or too large is a [`Failure`], and nothing of it is believed.
 
-mod address;
 mod answer;
 mod anthropic;
 mod events;
@@ -36,13 +35,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use crate::address::{Address, AddressError};
+
+use self::{answer::Draft, events::Events, http::Request};
 pub use self::{
-    address::{Address, AddressError},
     answer::{Answer, AnswerEnd, Usage},
     failure::{Failure, Kind},
     patience::Patience,
 };
-use self::{answer::Draft, events::Events, http::Request};
 use crate::{
     conversation::Entry,
     settings::{Format, Settings},

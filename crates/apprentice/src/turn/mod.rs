@@ -17,7 +17,6 @@ use serde_json::Value;
 
 use self::watch::{Verdict, Watch};
 use crate::{
-    acp::Updates,
     compaction::{SUMMARISE, Split},
     conversation::{Call, CallResult, Entry, Said, bytes_of, tokens_of, unfinished},
     memory::MemoryError,
@@ -26,6 +25,7 @@ use crate::{
     settings::Settings,
     stop::{Stop, Stopped},
     tools::{Offer, Outcome, Task, Toolbox, ask, offer},
+    updates::Updates,
 };
 
 /// How a turn ended, in the protocol's words.

@@ -18,6 +18,7 @@ mod exec;
 mod files;
 mod image;
 mod life;
+mod never_asked;
 mod place;
 mod spec;
 
@@ -26,6 +27,7 @@ use std::{collections::BTreeMap, future::Future};
 use domain::{agent::Tier, code::RepositoryName, cost::Cost, id::SandboxId};
 use tokio::sync::mpsc;
 
+pub use crate::owner::Owner;
 pub use error::SandboxError;
 pub use exec::{
     CommandName, Cut, Ended, Exec, Finished, Input, Output, Streams, TerminalSize, User,
@@ -35,7 +37,7 @@ pub use image::{Base, BuildNews, Image, ImageKey, ImageKeyError, Recipe};
 pub use life::{Listed, Reading, State};
 pub use place::{HOME, WORKSPACE, directory_names};
 pub use spec::{
-    Checkout, Compute, Hooks, Owner, SandboxName, SandboxNameError, Spec, Use, WorkspaceAccess,
+    Checkout, Compute, Hooks, SandboxName, SandboxNameError, Spec, Use, WorkspaceAccess,
 };
 
 pub trait Sandboxes: Send + Sync + 'static {

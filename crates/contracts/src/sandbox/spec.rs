@@ -6,11 +6,11 @@ use domain::{
     agent::Tier,
     approval::Conditions,
     code::{Access, CommitId, RepositoryName},
-    id::{SandboxId, TaskId},
+    id::SandboxId,
     task::Purpose,
 };
 
-use crate::egress::Network;
+use crate::{egress::Network, owner::Owner};
 
 /// What to open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,22 +58,6 @@ pub struct Hooks {
     pub post_start: String,
     /// Before everything is stopped, by a rest or for good. A failure stops nothing.
     pub pre_teardown: String,
-}
-
-/// Who pays for it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Owner {
-    Task(TaskId),
-    Person(String),
-}
-
-impl fmt::Display for Owner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Task(task) => task.fmt(f),
-            Self::Person(name) => f.write_str(name),
-        }
-    }
 }
 
 /// What it is for.

@@ -9,7 +9,7 @@ use std::{
     fmt,
 };
 
-use super::{Bundle, HostName, LayerKind, Reach, Rule};
+use super::{LayerKind, Outgoing, Rule};
 
 /// The phases that have a network policy of their own. Checks run under the
 /// policy of the phase that they prove, which is [`EgressPhase::Implement`].
@@ -38,16 +38,6 @@ impl fmt::Display for EgressPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// One request, as the gateway understood it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
-    pub host: HostName,
-    pub port: u16,
-    pub reach: Reach,
-    /// The bundles that this request belongs to, by the gateway's tables.
-    pub bundles: BTreeSet<Bundle>,
 }
 
 /// What one layer says about one phase. Default deny; deny wins.

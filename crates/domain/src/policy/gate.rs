@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeSet, fmt, str::FromStr, time::Duration};
 
-use crate::approval::FourEyes;
-
 /// Whether work needs an approved plan, from lenient to strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PlanGate {
@@ -119,6 +117,14 @@ impl Gate {
             timeout: self.timeout.min(other.timeout),
         }
     }
+}
+
+/// Whether another person has to say yes than the one who asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FourEyes {
+    /// The requester may not approve their own plan.
+    Required,
+    NotRequired,
 }
 
 fn stricter(one: FourEyes, other: FourEyes) -> FourEyes {

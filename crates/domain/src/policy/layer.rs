@@ -1,42 +1,16 @@
-//! One owner's file, and how layers fold into one policy.
+//! One owner's file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     time::Duration,
 };
 
-use crate::{agent::Tier, approval::FourEyes};
+use crate::agent::Tier;
 
 use super::{
-    Approver, Approvers, Autonomy, Budgets, Ceilings, CeilingsLayer, Egress, EgressPhase, Gate,
-    NewPackages, PlanGate, Policy, Rules, Triggers, TriggersLayer, Widening, narrow,
-    widening::widenings,
+    Approver, Approvers, Autonomy, Budgets, Ceilings, CeilingsLayer, Egress, EgressPhase, FourEyes,
+    Gate, LayerKind, NewPackages, PlanGate, Policy, Rules, Triggers, TriggersLayer, narrow,
 };
-
-/// Who speaks. The order is the order of authority.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LayerKind {
-    /// The security team's `policy.yaml`.
-    Organisation,
-    /// The platform team's `lamp.yaml`.
-    Platform,
-    /// A repository's `agents/*.yaml`.
-    Repository,
-    /// The conditions of one approval.
-    Approval,
-}
-
-impl fmt::Display for LayerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Organisation => "organisation",
-            Self::Platform => "platform",
-            Self::Repository => "repository",
-            Self::Approval => "approval",
-        })
-    }
-}
 
 /// What one owner says. `None`, or a phase that is missing, is silence: the
 /// parent's word stands.
@@ -62,26 +36,6 @@ pub struct GateLayer {
     pub timeout: Option<Duration>,
 }
 
-/// The policy of a run, and the wishes that it does not grant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Effective {
-    pub policy: Policy,
-    pub widenings: Vec<Widening>,
-}
-
-/// Folds layers, from the organisation down, into the policy that holds.
-///
-/// The organisation is the root: it is held only to what the product offers at
-/// most. Every later layer is held to all before it.
-pub fn effective(organisation: &Layer, below: &[Layer]) -> Effective {
-    let root = organisation.as_root();
-    let start = Effective { policy: root, widenings: Vec::new() };
-    below.iter().fold(start, |Effective { policy, mut widenings }, layer| {
-        widenings.extend(self::widenings(&policy, layer));
-        Effective { policy: narrow(&policy, &layer.over(&policy)), widenings }
-    })
-}
-
 impl Layer {
     pub fn silent(kind: LayerKind) -> Self {
         Self {
@@ -99,7 +53,7 @@ impl Layer {
 
     /// The layer as the first word: where it is silent, the product's bounds
     /// hold, and the network stays closed.
-    fn as_root(&self) -> Policy {
+    pub(super) fn as_root(&self) -> Policy {
         let product = Policy {
             egress: Egress::default(),
             ceilings: Ceilings::WIDEST,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{Bundle, HostPattern, PathPattern, RequestPath, egress::Outgoing};
+use super::{Bundle, HostName, HostPattern, PathPattern, RequestPath};
 
 /// What a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +62,16 @@ pub enum Reach {
     },
     /// A tunnel whose content nobody sees.
     Tunnel,
+}
+
+/// One request, as the gateway understood it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    pub host: HostName,
+    pub port: u16,
+    pub reach: Reach,
+    /// The bundles that this request belongs to, by the gateway's tables.
+    pub bundles: BTreeSet<Bundle>,
 }
 
 impl Rule {

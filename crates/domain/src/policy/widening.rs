@@ -5,11 +5,11 @@
 
 use std::fmt;
 
-use crate::{agent::Tier, approval::FourEyes};
+use crate::agent::Tier;
 
 use super::{
-    Autonomy, EgressPhase, Layer, LayerKind, LimitKind, NewPackages, PlanGate, Policy, Rule, Rules,
-    TriggerKind,
+    Autonomy, EgressPhase, FourEyes, Layer, LayerKind, LimitKind, NewPackages, PlanGate, Policy,
+    Rule, Rules, TriggerKind,
 };
 
 /// One wish that has no effect beyond what the parent allows.

@@ -39,6 +39,7 @@ mod ask;
 mod command;
 mod due;
 mod event;
+mod hear;
 mod refusal;
 mod remark;
 mod report;

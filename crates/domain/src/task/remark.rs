@@ -5,8 +5,6 @@
 
 use crate::code::CommitId;
 
-use super::{Stage, Task, WakeCause};
-
 /// A comment or a review, in somebody's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
@@ -50,22 +48,5 @@ pub enum Heard {
 impl Remark {
     pub fn heard(&self) -> Heard {
         Heard::Remark { kind: self.kind, name: self.name.clone() }
-    }
-}
-
-impl Task {
-    /// Remembers what woke it.
-    pub(super) fn hear(&mut self, cause: &WakeCause) {
-        match cause {
-            // Told to the task itself, and kept nowhere else.
-            WakeCause::Comment { .. } => {}
-            WakeCause::Remarks(remarks) => self.heard.extend(remarks.iter().map(Remark::heard)),
-            WakeCause::FailedCheck { check } => {
-                if let Stage::PullRequestOpen { head, .. } = &self.stage {
-                    let (head, check) = (head.clone(), check.clone());
-                    self.heard.insert(Heard::Check { head, check });
-                }
-            }
-        }
     }
 }

@@ -205,6 +205,25 @@ impl Stage {
         }
     }
 
+    /// The hash of the plan that waits for a decision.
+    pub const fn waiting_plan(&self) -> Option<PlanHash> {
+        match self {
+            Self::AwaitingApproval { plan } | Self::Paused { at: Resting::Gate { plan }, .. } => {
+                Some(*plan)
+            }
+            Self::Queued { .. }
+            | Self::Preparing { .. }
+            | Self::Working(_)
+            | Self::AwaitingAnswer { .. }
+            | Self::Paused { at: Resting::Work(_) | Resting::Question { .. }, .. }
+            | Self::PullRequestOpen { .. }
+            | Self::Waking { .. }
+            | Self::Done { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. } => None,
+        }
+    }
+
     /// The work that is under way, prepared, queued or interrupted in this stage.
     pub const fn work(&self) -> Option<&Work> {
         match self {

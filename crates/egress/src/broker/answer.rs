@@ -12,12 +12,10 @@ use super::{
     ruling::{Connection, Judged, Permit, Ruling, unknown},
     traffic::Room,
 };
-use crate::{
-    ask::{
-        Answer, Body, Connect, Dialect, Exchange, Grant, Outcome, Question, Refusal, RefusalCode,
-        Report, Request, Scheme, Secret, Swap, Upgrade, Way, Whose,
-    },
-    model::budget::{Reservation, estimate},
+use crate::model::budget::{Reservation, estimate};
+use proxy::ask::{
+    Answer, Body, Connect, Dialect, Exchange, Grant, Outcome, Question, Refusal, RefusalCode,
+    Report, Request, Scheme, Secret, Swap, Upgrade, Way, Whose,
 };
 
 impl Broker {
@@ -26,11 +24,6 @@ impl Broker {
         let sandbox = SandboxId::from_u128(whose.0);
         let Some(member) = self.member(sandbox).filter(|member| member.is_present()) else {
             return Answer::Refused(nobody(question));
-        };
-        // Its turn comes before the rules are looked at, which may change while it waits.
-        let _turn = match question {
-            Question::Request(request) if is_large(request) => self.large.acquire().await.ok(),
-            Question::Request(_) | Question::Connect(_) | Question::Name { .. } => None,
         };
         let ruling = member.ruling();
         let answer = match question {
@@ -139,7 +132,9 @@ impl Broker {
     ) -> Answer {
         let permit = match ruling.request(request) {
             Judged::Refused(refusal) => return Answer::Refused(*refusal),
-            Judged::NeedBody { most } => return Answer::NeedBody { most },
+            Judged::NeedBody { most, language } => {
+                return Answer::NeedBody { most, language };
+            }
             Judged::Permitted(permit) => permit,
         };
         match self.grant(member, ruling, exchange, request, &permit).await {
@@ -331,13 +326,6 @@ impl Broker {
             }
         }
     }
-}
-
-/// Bodies above this are judged one after the other.
-const LARGE: usize = 1024 * 1024;
-
-fn is_large(request: &Request) -> bool {
-    request.body.as_ref().is_some_and(|body| body.len() > LARGE)
 }
 
 /// What a request is given.

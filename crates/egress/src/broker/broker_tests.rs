@@ -24,17 +24,17 @@ use super::{
     traffic::Allowances,
     *,
 };
-use crate::{
+use crate::bundles::{
+    Known,
+    github::GithubHosts,
+    model::{ModelRoute, Models, ProviderTools},
+};
+use proxy::{
     ask::{
         Answer, Body, Connect, Dial, Grant, Outcome, Place, Question, RefusalCode, Scheme, Usage,
         Way,
     },
-    bundles::{
-        Known,
-        github::GithubHosts,
-        model::{ModelRoute, Models, ProviderTools},
-    },
-    gateway::link::Questions,
+    link::Questions,
 };
 
 #[path = "tally_tests.rs"]
@@ -249,7 +249,12 @@ impl World {
     async fn request(&self, number: u64, line: &str, body: Option<&str>) -> Answer {
         let (method, url) = line.split_once(' ').unwrap();
         let mut request = explain::request(method, url).unwrap();
-        request.body = body.map(|body| body.as_bytes().to_vec());
+        if let Some(body) = body {
+            // As the proxy does: it reads in the language that it is asked for.
+            let first = self.ask(number, Question::Request(Box::new(request.clone()))).await;
+            let Answer::NeedBody { language, .. } = first else { return first };
+            request.body = Some(proxy::serving::read_body(language, body.as_bytes()));
+        }
         // As the gateway finds it, also in headers.
         request.placeholders =
             line.contains(PLACEHOLDER).then(|| PLACEHOLDER.to_owned()).into_iter().collect();
@@ -391,7 +396,7 @@ async fn a_programs_own_key_stays_behind_whatever_rule_allows_the_model() {
     let mut talk = explain::request("GET", "https://api.example.com/live").unwrap();
     talk.upgrade = Some("websocket".to_owned());
     let grant = granted(world.ask(2, Question::Request(Box::new(talk))).await);
-    assert_eq!((grant.upgrade, grant.swaps.len()), (crate::ask::Upgrade::WebSocket, 0));
+    assert_eq!((grant.upgrade, grant.swaps.len()), (proxy::ask::Upgrade::WebSocket, 0));
 }
 
 const MESSAGE: &str = r#"{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[]}"#;

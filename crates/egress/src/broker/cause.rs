@@ -11,7 +11,7 @@ use super::{
     Broker,
     member::{Member, lock},
 };
-use crate::ask::{Exchange, Question, Way};
+use proxy::ask::{Exchange, Question, Way};
 
 /// Finds programs inside sandboxes.
 pub trait Causes: Send + Sync + 'static {

@@ -11,7 +11,7 @@ use contracts::{
 use domain::{agent::AgentName, id::SandboxId, policy::HostName};
 use futures::future::BoxFuture;
 
-use crate::ask::Place;
+use proxy::ask::Place;
 
 /// For whom a credential is asked.
 #[derive(Debug, Clone, Copy)]

@@ -4,10 +4,8 @@ pub use contracts::egress::{Denial, Explanation, Handling, LayerSays, Says, Verd
 use domain::policy::{Rule, Rules};
 
 use super::ruling::{Connection, Judged, Ruling};
-use crate::{
-    ask::{Body, Dial, Refusal, Request, Way},
-    bundles::place::{Place, PlaceError},
-};
+use crate::bundles::place::{Place, PlaceError};
+use proxy::ask::{Body, Dial, Refusal, Request, Way};
 
 impl Ruling {
     /// `url` without a user; a query counts, a fragment does not.

@@ -26,7 +26,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use super::credentials::Seal;
-use crate::ask::Authority;
+use proxy::ask::Authority;
 
 /// One directory, one file for each sandbox.
 #[derive(Debug)]
@@ -193,15 +193,9 @@ fn context(sandbox: SandboxId) -> String {
     format!("egress authority {sandbox}")
 }
 
-/// The file is the old one or the new one, never a part. For the server alone.
+/// The file is the old one or the new one, never a part, and there after a power cut. For the server alone.
 pub(super) fn write_whole(path: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
-    use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _};
-    let draft = path.with_extension("draft");
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&draft, path)
+    files::write(path, bytes, files::PRIVATE, files::Durability::Synced)
 }
 
 impl SpendingShape {

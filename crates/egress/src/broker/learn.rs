@@ -8,7 +8,7 @@ use std::{
 use contracts::egress::{LearnedRule, Need};
 use domain::policy::{Bundle, EgressPhase, HostName, Method, RequestPath};
 
-use crate::ask::{Outcome, RefusalCode, Report};
+use proxy::ask::{Outcome, RefusalCode, Report};
 
 /// The most different things that are remembered of one sandbox. An attacker can make up as many as there are paths.
 const MOST: usize = 2_000;

@@ -1,10 +1,8 @@
 //! From reports to a proposed policy.
 
 use super::*;
-use crate::{
-    ask::{Refusal, Way},
-    broker::refusal::refusal,
-};
+use crate::broker::refusal::refusal;
+use proxy::ask::{Refusal, Way};
 
 fn report(
     host: &str,

@@ -14,7 +14,7 @@ use contracts::sandbox::Owner;
 use domain::{id::SandboxId, money::Money, time::Timestamp};
 use serde::Serialize;
 
-use crate::ask::{Outcome, Refusal, Report, Way};
+use proxy::ask::{Outcome, Refusal, Report, Way};
 
 /// Where records go. It never waits. What cannot be written raises an alarm elsewhere; only a credential is not handed out then.
 pub trait Ledger: Send + Sync + 'static {
@@ -229,6 +229,7 @@ impl FileLedger {
         std::iter::once(path.to_owned()).chain(aside).collect()
     }
 
+    #[expect(clippy::disallowed_methods, reason = "whole files are put aside")]
     fn put_aside(&self) -> io::Result<Lines> {
         for number in (1..self.rotation.kept).rev() {
             match std::fs::rename(aside(&self.path, number), aside(&self.path, number + 1)) {
@@ -280,7 +281,8 @@ impl Ledger for FileLedger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ask::RefusalCode, broker::refusal::refusal};
+    use crate::broker::refusal::refusal;
+    use proxy::ask::RefusalCode;
 
     #[test]
     fn a_record_is_one_line_that_a_program_reads() {

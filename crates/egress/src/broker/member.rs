@@ -12,10 +12,8 @@ use contracts::{agent::Exchanges, egress::Network, sandbox::Owner};
 use domain::{id::SandboxId, money::Money, time::Timestamp};
 
 use super::{cause::Looks, learn::Seen, ruling::Ruling, standing::Payers, traffic::Traffic};
-use crate::{
-    ask::{Authority, Exchange},
-    model::budget::Reservation,
-};
+use crate::model::budget::Reservation;
+use proxy::ask::{Authority, Exchange};
 
 #[derive(Debug)]
 pub(super) struct Member {

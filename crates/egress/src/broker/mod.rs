@@ -72,14 +72,16 @@ use self::{
     standing::Standing,
 };
 use crate::{
-    ask::{Exchange, Outcome, Report, Whose},
     bundles::{place::PlaceError, registries::RegistryHosts},
-    gateway::link::GatewayLink,
     model::{
         budget::{Account, Purses, Spent, thought_bytes},
         prices::Prices,
     },
     trust::Roots,
+};
+use proxy::{
+    ask::{Exchange, Outcome, Report, Whose},
+    link::GatewayLink,
 };
 
 pub use serve::{Gateways, ServeError};
@@ -115,8 +117,6 @@ pub struct Broker {
     adding: Mutex<()>,
     link: Mutex<Option<GatewayLink>>,
     looking: Arc<Semaphore>,
-    /// Large bodies are judged one after the other: each is many times as large in memory.
-    large: Semaphore,
     /// Whether a gateway serves now.
     serving: watch::Sender<bool>,
 }
@@ -150,7 +150,6 @@ impl Broker {
             adding: Mutex::default(),
             link: Mutex::new(None),
             looking: Arc::new(Semaphore::new(cause::LOOKS_AT_ONCE)),
-            large: Semaphore::new(1),
             serving: watch::Sender::new(false),
             settings,
         };

@@ -6,10 +6,8 @@ use contracts::egress::Network;
 use domain::policy::{Denial, EgressPhase, LayerKind, Method, Rule};
 
 use super::ruling::Ruling;
-use crate::{
-    ask::{Refusal, RefusalCode, Request},
-    bundles::{Asked, Belonging, model::BodyError},
-};
+use crate::bundles::{Asked, Belonging, model::BodyError};
+use proxy::ask::{Refusal, RefusalCode, Request};
 
 /// What a refusal is about.
 #[derive(Debug, Clone, Copy)]

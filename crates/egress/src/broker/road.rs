@@ -17,7 +17,8 @@ use super::{
     member::{Member, lock},
     whose,
 };
-use crate::{ask::DoorNumber, trust};
+use crate::trust;
+use proxy::{ask::DoorNumber, certificates};
 
 impl Road for Broker {
     fn join<'a>(
@@ -148,7 +149,7 @@ impl Broker {
                 Ok(Remembered { network: network.clone(), authority: before.authority, generation })
             }
             (Some(network), None) => {
-                let authority = trust::make(sandbox, self.now())
+                let authority = certificates::make(sandbox, self.now())
                     .map_err(|error| EgressError::Invalid(told(&error)))?;
                 Ok(Remembered { network: network.clone(), authority, generation })
             }

@@ -14,16 +14,15 @@ use super::{
     compiled::{Compiled, Decision, Passage},
     refusal::{About, refusal},
 };
-use crate::{
-    ask::{
-        BODY_LIMIT, Body, Dial, MODEL_BODY_LIMIT, Refusal, RefusalCode, Request, Scheme, Upgrade,
-    },
-    bundles::{
-        Asked, Belonging, Known, Table,
-        git::{GitRequest, GitService, GitStep},
-        model::{self, Costs, ModelCall, Wanted},
-        registries::RegistryHosts,
-    },
+use crate::bundles::{
+    Asked, Belonging, Known, Table, WithBody,
+    git::{GitRequest, GitService, GitStep},
+    model::{self, ModelCall, Wanted},
+    registries::RegistryHosts,
+};
+use proxy::ask::{
+    BODY_LIMIT, Body, Dial, Language, MODEL_BODY_LIMIT, Refusal, RefusalCode, Request, Said,
+    Scheme, Upgrade,
 };
 
 /// The most bytes of one pack that is pushed.
@@ -56,7 +55,7 @@ pub enum Connection {
 #[derive(Debug)]
 pub enum Judged<'a> {
     Refused(Box<Refusal>),
-    NeedBody { most: u64 },
+    NeedBody { most: u64, language: Language },
     Permitted(Box<Permit<'a>>),
 }
 
@@ -168,11 +167,11 @@ impl Ruling {
         let rules = match self.compiled.judge(&read.outgoing(request.port, &belonging.bundles)) {
             Decision::Allowed(rules) => rules,
             Decision::Denied(denial) => {
-                if let Some(bundle) = &belonging.with_body {
+                if let Some(WithBody { bundle, language }) = &belonging.with_body {
                     let hoped = belonging.bundles.iter().chain([bundle]).cloned().collect();
                     let hoped = self.compiled.judge(&read.outgoing(request.port, &hoped));
                     if matches!(hoped, Decision::Allowed(_)) {
-                        return Judged::NeedBody { most: BODY_LIMIT as u64 };
+                        return Judged::NeedBody { most: BODY_LIMIT as u64, language: *language };
                     }
                 }
                 return Judged::Refused(about.denied_request(&denial, &asked, &belonging));
@@ -241,8 +240,13 @@ impl Ruling {
         };
         let wanted = match (call.operation.costs, &request.body) {
             (None, _) => None,
-            (Some(_), None) => return Ok(Judged::NeedBody { most: MODEL_BODY_LIMIT as u64 }),
-            (Some(costs), Some(bytes)) => Some(wanted(&about, call, costs, bytes)?),
+            (Some(costs), None) => {
+                return Ok(Judged::NeedBody {
+                    most: MODEL_BODY_LIMIT as u64,
+                    language: Language::Model(costs.into()),
+                });
+            }
+            (Some(_), Some(said)) => Some(wanted(&about, call, said)?),
         };
         permit = Permit { scheme, target: Some(target), dial, wanted, ..permit };
         Ok(Judged::Permitted(Box::new(permit)))
@@ -301,7 +305,7 @@ impl Read {
             path: &self.path,
             query: self.query.as_deref(),
             content_type: request.content_type.as_deref(),
-            body: request.body.as_deref(),
+            body: request.body.as_ref(),
         }
     }
 
@@ -312,13 +316,8 @@ impl Read {
 }
 
 /// What is asked of a model, if its body is one that may be sent.
-fn wanted(
-    about: &About<'_>,
-    call: &ModelCall<'_>,
-    costs: Costs,
-    bytes: &[u8],
-) -> Result<Wanted, Box<Refusal>> {
-    let mut wanted = model::read_body(call.provider, call.route.tools, costs, bytes)
+fn wanted(about: &About<'_>, call: &ModelCall<'_>, said: &Said) -> Result<Wanted, Box<Refusal>> {
+    let mut wanted = model::judge_body(call.provider, call.route.tools, said)
         .map_err(|error| about.model_body(&error))?;
     if let Some(named) = &call.named {
         wanted.model = Some(named.clone());

@@ -12,9 +12,9 @@ use super::{
     Broker,
     member::{Member, lock},
 };
-use crate::{
+use proxy::{
     ask::ToBroker,
-    gateway::link::{GatewayLink, LinkError, Questions},
+    link::{GatewayLink, LinkError, Questions},
 };
 
 /// Starts gateway processes.

@@ -16,10 +16,8 @@ use super::{
     kept::write_whole,
     member::{Member, lock},
 };
-use crate::{
-    ask::{Outcome, RefusalCode, Report, Usage},
-    bundles::model::INSIDE_HOST,
-};
+use crate::bundles::model::INSIDE_HOST;
+use proxy::ask::{Outcome, RefusalCode, Report, Usage};
 
 /// Where the sums are, below the broker's directory.
 const DIRECTORY: &str = "used";

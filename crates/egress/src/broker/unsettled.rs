@@ -18,10 +18,8 @@ use super::{
     member::{Member, Open, lock},
     tally::file_of,
 };
-use crate::{
-    ask::Exchange,
-    model::budget::{Reservation, SetAside, thought_bytes},
-};
+use crate::model::budget::{Reservation, SetAside, thought_bytes};
+use proxy::ask::Exchange;
 
 /// Where they are, below the broker's directory.
 const DIRECTORY: &str = "asking";

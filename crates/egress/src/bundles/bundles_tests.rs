@@ -94,8 +94,8 @@ fn told(table: &Table, line: &str) -> String {
             call.operation.costs
         );
     }
-    if let Some(bundle) = &it.with_body {
-        let _ = write!(said, " [{bundle} if the body says so]");
+    if let Some(with) = &it.with_body {
+        let _ = write!(said, " [{} if the body says so]", with.bundle);
     }
     if it.bundles.is_empty()
         && let Some(why) = &it.why_not

@@ -8,10 +8,8 @@ use domain::policy::{HostName, Method};
 use serde::Deserialize;
 
 use super::Asked;
-use crate::{
-    ask::Scheme,
-    github::{Task, TaskBranch},
-};
+use crate::github::{Task, TaskBranch};
+use proxy::ask::Scheme;
 
 /// One GitHub: the public one, or a company's own.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,6 @@ pub mod model;
 pub mod place;
 pub mod reference;
 pub mod registries;
-pub mod strict_json;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -36,10 +35,8 @@ use self::{
     model::{Addressed, ModelCall, Models},
     registries::RegistryHosts,
 };
-use crate::{
-    ask::Scheme,
-    github::{Judgement, graphql, rest},
-};
+use crate::github::{Judgement, graphql, rest};
+use proxy::ask::{Language, Said, Scheme};
 
 #[cfg(test)]
 #[path = "bundles_tests.rs"]
@@ -63,7 +60,7 @@ pub struct Asked<'a> {
     pub path: &'a RequestPath,
     pub query: Option<&'a str>,
     pub content_type: Option<&'a str>,
-    pub body: Option<&'a [u8]>,
+    pub body: Option<&'a Said>,
 }
 
 /// What a request is part of.
@@ -74,9 +71,16 @@ pub struct Belonging<'a> {
     pub model: Option<Box<ModelCall<'a>>>,
     pub internal: Option<&'a Internal>,
     /// Whether it would belong to more if its body were known, and to what.
-    pub with_body: Option<Bundle>,
+    pub with_body: Option<WithBody>,
     /// Why it does not belong to a bundle whose host it is for.
     pub why_not: Option<String>,
+}
+
+/// To what a request may belong, and in which language its body says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithBody {
+    pub bundle: Bundle,
+    pub language: Language,
 }
 
 /// The bundles that one sandbox's rules name, ready to be asked.
@@ -253,7 +257,9 @@ impl Table {
         };
         match judgement {
             Judgement::Belongs { .. } => return true,
-            Judgement::NeedsBody => belonging.with_body = Some(Bundle::Github),
+            Judgement::NeedsBody { language } => {
+                belonging.with_body = Some(WithBody { bundle: Bundle::Github, language });
+            }
             Judgement::Not { why } => belonging.why_not = Some(why),
         }
         false

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use domain::policy::{HostName, PathPattern, RequestPath};
 
-use crate::ask::Scheme;
+use proxy::ask::Scheme;
 
 /// A host with a port and the paths at and below one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

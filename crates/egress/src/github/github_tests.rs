@@ -4,11 +4,15 @@ use domain::policy::Method;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    Judgement, Task, TaskBranch,
-    document::{self, DEPTH_LIMIT, DocumentError},
-    graphql, rest,
+use proxy::{
+    ask::{
+        Said,
+        said::{ModelBody, Operation, Origin, RootField},
+    },
+    github as said,
 };
+
+use super::{Judgement, Task, TaskBranch, graphql, rest};
 
 fn task() -> Task {
     Task {
@@ -22,13 +26,18 @@ fn task() -> Task {
 fn told(judgement: &Judgement) -> String {
     match judgement {
         Judgement::Belongs { operation } => format!("belongs: {operation}"),
-        Judgement::NeedsBody => "needs its body".to_owned(),
+        Judgement::NeedsBody { .. } => "needs its body".to_owned(),
         Judgement::Not { why } => format!("not: {why}"),
     }
 }
 
 fn asked(body: &str) -> Judgement {
-    graphql::judge(Some("application/json"), Some(body.as_bytes()), &task())
+    judged(Some("application/json"), body.as_bytes(), &task())
+}
+
+/// As the proxy reads it and the broker judges it.
+fn judged(content_type: Option<&str>, body: &[u8], task: &Task) -> Judgement {
+    graphql::judge(content_type, Some(&said::graphql::read(body)), task)
 }
 
 fn query(text: &str) -> Judgement {
@@ -41,7 +50,7 @@ fn all_that_gh_sends_for_a_pull_request_belongs() {
     for line in include_str!("gh_requests.jsonl").lines() {
         let sent: Value = serde_json::from_str(line).unwrap();
         let text = |key: &str| sent[key].as_str().unwrap();
-        let judgement = graphql::judge(Some(text("type")), Some(text("body").as_bytes()), &task());
+        let judgement = judged(Some(text("type")), text("body").as_bytes(), &task());
         lines.push(format!("gh {} `{}`: {}", text("gh"), text("command"), told(&judgement)));
         assert!(matches!(judgement, Judgement::Belongs { .. }), "{line}");
     }
@@ -102,9 +111,9 @@ fn a_pull_request_is_opened_from_the_tasks_branch_only() {
     let undeclared = json!({ "query": "mutation { createPullRequest(input: $input) { a } }",
         "variables": { "input": { "headRefName": "agent/fix" } } });
     assert_eq!(told(&asked(&undeclared.to_string())), "not: `$input` is not declared");
-    let nobody = graphql::judge(
+    let nobody = judged(
         Some("application/json"),
-        Some(br#"{"query":"mutation{addComment(input:{}){a}}"}"#),
+        br#"{"query":"mutation{addComment(input:{}){a}}"}"#,
         &Task::default(),
     );
     assert_eq!(told(&nobody), "not: the task may not push anything yet, so it has no pull request");
@@ -135,52 +144,12 @@ fn a_request_that_could_be_read_in_two_ways_does_not_belong() {
         Some("application/graphql"),
         Some("application/x-www-form-urlencoded"),
     ] {
-        assert!(matches!(
-            graphql::judge(kind, Some(body.as_bytes()), &task()),
-            Judgement::Not { .. }
-        ));
+        assert!(matches!(judged(kind, body.as_bytes(), &task()), Judgement::Not { .. }));
     }
-    assert_eq!(graphql::judge(Some("application/json"), None, &task()), Judgement::NeedsBody);
-}
-
-#[test]
-fn a_document_is_the_language_and_nothing_else() {
-    for text in [
-        "",
-        "{",
-        "{}",
-        "{ a",
-        "{ a }}",
-        "query",
-        "query q",
-        "{ a(b) }",
-        "{ a(b: ) }",
-        "{ a(b: 01) }",
-        "{ a(b: \"x) }",
-        "{ a(b: \"\\x\") }",
-        "{ a \u{a0} b }",
-        "{ a % b }",
-        "{ a } extend type X { y: Z }",
-        "query($a: ) { b }",
-        "query($a: T, $a: T) { b }",
-        "fragment on on T { a } { a }",
-        "fragment f on T { a } fragment f on T { b } { a }",
-        "{ a(b: 1, b: 2) }",
-        "{ ..a }",
-        "{ ... }",
-    ] {
-        assert!(document::read(text).is_err(), "{text}");
-    }
-    let deep = "{a".repeat(DEPTH_LIMIT + 1);
-    assert_eq!(document::read(&deep), Err(DocumentError::TooDeep));
-    let list = format!("{{ a(b: {}", "[".repeat(DEPTH_LIMIT + 1));
-    assert_eq!(document::read(&list), Err(DocumentError::TooDeep));
-    let fine = "\u{feff}# comment\nquery Q($a: [T!]! = [1.5e3, -2] @d, $b: T) @live { \
-                x: y(a: $a, b: {c: \"\\u00e4 \\\"}\", d: \"\"\"block \\\"\"\" } \"\"\"}) @include(if: $b) { ...f ... on U { z } ... { w } } }, \
-                fragment f on U { v }";
-    let document = document::read(fine).unwrap();
-    assert_eq!(document.operations.len(), 1);
-    assert_eq!(document.fragments.len(), 1);
+    assert!(matches!(
+        graphql::judge(Some("application/json"), None, &task()),
+        Judgement::NeedsBody { .. }
+    ));
 }
 
 #[test]
@@ -228,7 +197,8 @@ fn rest_operations_are_in_the_table_or_refused() {
     };
     insta::assert_snapshot!(all.map(line).join("\n"));
     let opened = |body: &str| {
-        rest::judge(Method::Post, "/repos/acme/api/pulls", Some(body.as_bytes()), &task())
+        let said = said::pull_request::read(body.as_bytes());
+        rest::judge(Method::Post, "/repos/acme/api/pulls", Some(&said), &task())
     };
     let belongs = Judgement::Belongs { operation: "open a pull request" };
     assert_eq!(opened(r#"{"head":"agent/fix","base":"main","title":"x"}"#), belongs);
@@ -246,15 +216,32 @@ fn rest_operations_are_in_the_table_or_refused() {
     }
 }
 
-proptest! {
-    #[test]
-    fn any_document_is_read_without_a_panic(text in "[a-z{}()\\[\\]:$@!.\"\\\\ #\n,=&|0-9-]{0,60}", rest in any::<String>()) {
-        let _ = document::read(&text);
-        let _ = document::read(&rest);
-        let _ = query(&text);
-        let _ = asked(&rest);
+/// What a proxy could say that was taken over: it may lie about the body, and gains no other operation by it.
+#[test]
+fn what_is_said_of_a_body_is_believed_only_in_the_language_that_was_asked_for() {
+    let branch = || Origin::Branch("agent/fix".to_owned());
+    let field = |name: &str| RootField { name: name.to_owned(), from: branch() };
+    let others = [Said::PullRequest(branch()), Said::Model(ModelBody::default())];
+    for said in &others {
+        let judgement = graphql::judge(Some("application/json"), Some(said), &task());
+        assert!(matches!(judgement, Judgement::Not { .. }), "{said:?}");
     }
+    let lies = [Said::Graphql(Operation::Query), Said::Model(ModelBody::default())];
+    for said in &lies {
+        let judgement = rest::judge(Method::Post, "/repos/acme/api/pulls", Some(said), &task());
+        assert!(matches!(judgement, Judgement::Not { .. }), "{said:?}");
+        let merging =
+            rest::judge(Method::Put, "/repos/acme/api/pulls/7/merge", Some(said), &task());
+        assert!(matches!(merging, Judgement::Not { .. }), "{said:?}");
+    }
+    for fields in [vec![], vec![field("mergePullRequest")], vec![field("addComment"), field("")]] {
+        let said = Said::Graphql(Operation::Mutation(fields));
+        let judgement = graphql::judge(Some("application/json"), Some(&said), &task());
+        assert!(matches!(judgement, Judgement::Not { .. }), "{said:?}");
+    }
+}
 
+proptest! {
     #[test]
     fn a_mutation_that_is_not_in_the_table_never_belongs(
         name in "[a-zA-Z]{1,20}",

@@ -1,25 +1,23 @@
 //! What a task may do at GitHub besides git: its own pull request, and nothing that another person would have to undo.
 //!
 //! Both of GitHub's interfaces are judged by the same idea: an operation is in the table or it is refused. The tables are data; what
-//! an operation may touch is in [`Task`].
+//! an operation may touch is in [`Task`]. Bodies are read by the proxy; what is judged here is what it says of them.
 //!
 //! | module | what it is for |
 //! |---|---|
 //! | [`rest`] | methods and paths |
-//! | [`document`] | the language of GraphQL, read strictly |
 //! | [`graphql`] | operations by the names of their root fields |
 //!
 //! What cannot be seen: in GraphQL, a pull request or a repository is an opaque id, and which repository it belongs to is known to
 //! GitHub alone. There the token's own reach is the limit, so tokens are for the task's repositories only.
 
-pub mod document;
 pub mod graphql;
 pub mod rest;
 
 #[cfg(test)]
 mod github_tests;
 
-use serde_json::Value;
+use proxy::ask::Language;
 
 /// What a task may touch at one GitHub.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,8 +39,8 @@ pub struct TaskBranch {
 pub enum Judgement {
     /// It is this operation.
     Belongs { operation: &'static str },
-    /// That can be told from its body alone.
-    NeedsBody,
+    /// That can be told from its body alone, which is in this language.
+    NeedsBody { language: Language },
     /// It does not, for this reason: a sentence without its full stop.
     Not { why: String },
 }
@@ -52,6 +50,9 @@ impl Judgement {
         Self::Not { why: why.into() }
     }
 }
+
+/// What is said of a body in another language than it was asked for.
+const OTHER_LANGUAGE: &str = "the body was not read in the language that it is in";
 
 impl Task {
     fn works_on(&self, owner: &str, name: &str) -> bool {
@@ -69,10 +70,7 @@ impl Task {
 }
 
 /// Whether `head`, as a new pull request names it, is one of these branches: `branch`, or `owner:branch` of the same owner.
-fn is_own_head<'a>(head: &Value, mut branches: impl Iterator<Item = &'a TaskBranch>) -> bool {
-    let Some(head) = head.as_str() else {
-        return false;
-    };
+fn is_own_head<'a>(head: &str, mut branches: impl Iterator<Item = &'a TaskBranch>) -> bool {
     let (owner, branch) = match head.split_once(':') {
         Some((owner, branch)) => (Some(owner), branch),
         None => (None, head),

@@ -1,10 +1,9 @@
 //! GitHub's REST interface: operations by method and path.
 
 use domain::policy::Method;
-use serde_json::Value;
+use proxy::ask::{Language, Said, said::Origin};
 
-use super::{Judgement, Task, is_own_head};
-use crate::bundles::strict_json;
+use super::{Judgement, OTHER_LANGUAGE, Task, is_own_head};
 
 /// One operation that writes. `{}` stands for a number; the repository is before the path.
 struct Operation {
@@ -70,7 +69,7 @@ const fn operation(
 }
 
 /// Judges a request that is not only reading. `path` is behind the API's own root, as it was judged.
-pub fn judge(method: Method, path: &str, body: Option<&[u8]>, task: &Task) -> Judgement {
+pub fn judge(method: Method, path: &str, body: Option<&Said>, task: &Task) -> Judgement {
     let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let known = |word: &&str| NEVER.iter().find(|(never, _)| never == word).map(|(_, why)| *why);
     let Some(("repos", [owner, name, rest @ ..])) =
@@ -91,22 +90,22 @@ pub fn judge(method: Method, path: &str, body: Option<&[u8]>, task: &Task) -> Ju
     let belongs = Judgement::Belongs { operation: operation.name };
     match (operation.condition, body) {
         (Condition::None, _) => belongs,
-        (Condition::OwnHead, None) => Judgement::NeedsBody,
-        (Condition::OwnHead, Some(body)) => match strict_json::read(body) {
-            Ok(value) if opens_from_own(&value, owner, name, task) => belongs,
-            Ok(_) => Judgement::not("a pull request is opened from the task's own branch"),
-            Err(error) => Judgement::not(format!("the body is not plain JSON: {error}")),
+        (Condition::OwnHead, None) => Judgement::NeedsBody { language: Language::PullRequest },
+        (Condition::OwnHead, Some(Said::PullRequest(from))) => match from {
+            Origin::Branch(head) if is_own_head(head, task.of(owner, name)) => belongs,
+            Origin::Branch(_) | Origin::Elsewhere | Origin::Nothing => {
+                Judgement::not("a pull request is opened from the task's own branch")
+            }
+            Origin::Unclear(why) => Judgement::not(why.clone()),
         },
+        (Condition::OwnHead, Some(Said::Unreadable(why))) => Judgement::not(why.clone()),
+        (Condition::OwnHead, Some(Said::Graphql(_) | Said::Model(_))) => {
+            Judgement::not(OTHER_LANGUAGE)
+        }
     }
 }
 
 const OTHERS: &str = "it is not one of the operations of GitHub that a task needs";
-
-fn opens_from_own(body: &Value, owner: &str, name: &str, task: &Task) -> bool {
-    // `head_repo` would take the branch from somewhere else, `issue` would turn another person's issue into a pull request.
-    let elsewhere = body.get("head_repo").is_some() || body.get("issue").is_some();
-    !elsewhere && is_own_head(body.get("head").unwrap_or(&Value::Null), task.of(owner, name))
-}
 
 impl Operation {
     fn fits(&self, rest: &[&str]) -> bool {

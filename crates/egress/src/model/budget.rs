@@ -21,7 +21,8 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use super::prices::{Price, Prices};
-use crate::{ask::Usage, bundles::model::Wanted};
+use crate::bundles::model::Wanted;
+use proxy::ask::Usage;
 
 /// One limit that a request counts against.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use domain::{money::Money, policy::ModelProvider};
 use serde::{Deserialize, Serialize};
 
-use crate::ask::Usage;
+use proxy::ask::Usage;
 
 /// Micro-dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

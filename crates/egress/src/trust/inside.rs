@@ -14,8 +14,9 @@ use contracts::egress::{DoorKind, Inside, InsideFile, When};
 use domain::time::Timestamp;
 use rustls::pki_types::{CertificateDer, pem::PemObject as _};
 
-use super::{LeafsError, Roots, java};
-use crate::ask::Authority;
+use proxy::{ask::Authority, certificates::LeafsError};
+
+use super::{Roots, java};
 
 /// Where the certificate of the sandbox's own authority lies, inside.
 pub const AUTHORITY: &str = "/.lamp/authority.pem";

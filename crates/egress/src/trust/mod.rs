@@ -8,17 +8,13 @@
 //!                          └─────── key ──────────▶ gateway: Leafs ── one certificate per host
 //! ```
 
-mod authority;
 mod bundle;
 mod inside;
 mod java;
-mod leaf;
 
 pub use self::{
-    authority::{AuthorityError, make},
     bundle::{Roots, RootsError},
     inside::{AUTHORITY, BUNDLE, JAVA, inside},
-    leaf::{Leafs, LeafsError},
 };
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use feedback::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::steps::{Captured, Touched};
+use crate::{captured::Captured, touched::Touched};
 
 /// Tests of one check that are named.
 const TESTS: usize = 200;

@@ -25,8 +25,6 @@ mod surroundings;
 mod tell;
 mod verify;
 
-pub(crate) use verify::{Captured, Touched};
-
 use contracts::{
     Key,
     sandbox::{SandboxError, WORKSPACE, directory_names},

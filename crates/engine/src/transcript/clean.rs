@@ -9,7 +9,7 @@ use std::sync::Arc;
 use contracts::agent::{Answer, Finding};
 use domain::{
     plan::{FileChange, Plan},
-    transcript::{AgentEvent, Ending, LIMIT, TodoItem, ToolCall, parts},
+    transcript::{AgentEvent, LIMIT, parts},
 };
 
 use crate::redactor::{Cleaner, Redactor};
@@ -87,13 +87,9 @@ impl Clean {
             | AgentEvent::Usage(_)
             | AgentEvent::Trouble { .. }) => vec![self.whole(whole).bounded()],
             // Nothing comes after it.
-            AgentEvent::Finished { ending } => {
+            finished @ AgentEvent::Finished { .. } => {
                 let mut events = self.finish();
-                let ending = match ending {
-                    Ending::Stopped { reason } => Ending::Stopped { reason: self.text(&reason) },
-                    same @ (Ending::Answered | Ending::Asked) => same,
-                };
-                events.push(AgentEvent::Finished { ending }.bounded());
+                events.push(self.whole(finished).bounded());
                 events
             }
         }
@@ -140,54 +136,11 @@ impl Clean {
         events
     }
 
-    fn text(&self, text: &str) -> String {
-        self.redactor.clean(text)
-    }
-
-    fn texts(&self, texts: &[String]) -> Vec<String> {
-        texts.iter().map(|text| self.text(text)).collect()
-    }
-
-    fn maybe(&self, text: Option<String>) -> Option<String> {
-        text.map(|text| self.text(&text))
-    }
-
-    fn whole(&self, event: AgentEvent) -> AgentEvent {
-        match event {
-            AgentEvent::Started { program, version, model, session } => AgentEvent::Started {
-                program: self.text(&program),
-                version: self.maybe(version),
-                model: self.maybe(model),
-                session: self.maybe(session),
-            },
-            AgentEvent::ToolCall(call) => AgentEvent::ToolCall(ToolCall {
-                id: self.text(&call.id),
-                title: self.text(&call.title),
-                input: self.maybe(call.input),
-                result: self.maybe(call.result),
-                paths: self.texts(&call.paths),
-                ..call
-            }),
-            AgentEvent::FileChanged { path } => AgentEvent::FileChanged { path: self.text(&path) },
-            AgentEvent::Todo { items } => {
-                let clean = |item: TodoItem| TodoItem { text: self.text(&item.text), ..item };
-                AgentEvent::Todo { items: items.into_iter().map(clean).collect() }
-            }
-            AgentEvent::Permission { title, verdict } => {
-                AgentEvent::Permission { title: self.text(&title), verdict }
-            }
-            AgentEvent::Question { text, choices } => {
-                AgentEvent::Question { text: self.text(&text), choices: self.texts(&choices) }
-            }
-            AgentEvent::Heard { text } => AgentEvent::Heard { text: self.text(&text) },
-            AgentEvent::Trouble { text } => AgentEvent::Trouble { text: self.text(&text) },
-            // These have no text, or are cleaned elsewhere.
-            same @ (AgentEvent::Usage(_)
-            | AgentEvent::Briefed { .. }
-            | AgentEvent::Message { .. }
-            | AgentEvent::Thought { .. }
-            | AgentEvent::Finished { .. }) => same,
+    fn whole(&self, mut event: AgentEvent) -> AgentEvent {
+        for text in event.texts_mut() {
+            *text = self.redactor.clean(text);
         }
+        event
     }
 }
 

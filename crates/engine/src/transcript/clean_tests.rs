@@ -1,6 +1,6 @@
 //! No value of a secret is kept, however it is cut into parts.
 
-use domain::transcript::{TodoState, ToolKind, ToolStatus, Verdict};
+use domain::transcript::{Ending, TodoItem, TodoState, ToolCall, ToolKind, ToolStatus, Verdict};
 use proptest::prelude::*;
 use secrets::redact::{MARK, Redactions};
 

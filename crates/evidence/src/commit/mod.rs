@@ -2,13 +2,12 @@
 //!
 //! Texts of agents become titles and messages here. They stay what they are, texts: they mention nobody, close no issue, and add no trailer.
 
-mod branch;
 mod message;
 mod note;
 mod plain;
 mod trailers;
 
-pub use branch::{Branch, BranchError, BranchTemplate, TemplateFault};
+pub use crate::branch::{Branch, BranchError, BranchTemplate, TemplateFault};
 pub use message::{Identity, IdentityError, Message, title};
 pub use note::{NOTE_LIMIT, Note, NoteError};
 pub use trailers::Trailers;

@@ -13,7 +13,7 @@
 
 use std::{
     fs,
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
 };
@@ -25,7 +25,6 @@ use super::{KeyError, KeyId, PublicKey, SigningKey, TrustedKeys};
 
 const SIGNING: &str = "signing.key";
 const PUBLIC: &str = "public";
-const BEGUN: &str = ".begun";
 
 /// Bytes of a key file: ours have fewer than 200.
 const FILE_LIMIT: u64 = 4096;
@@ -199,23 +198,7 @@ fn read(path: &Path, file: fs::File) -> Result<Zeroizing<String>, KeyRingError> 
 
 /// There whole or not at all, also after a crash.
 pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), KeyRingError> {
-    let mut begun = path.as_os_str().to_owned();
-    begun.push(BEGUN);
-    let begun = PathBuf::from(begun);
-    let put = || {
-        match fs::remove_file(&begun) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let mut options = fs::OpenOptions::new();
-        let mut file = options.write(true).create_new(true).mode(mode).open(&begun)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&begun, path)?;
-        let directory = path.parent().unwrap_or(Path::new("."));
-        fs::File::open(directory)?.sync_all()
-    };
-    put().map_err(|source| disk(path, source))
+    files::write(path, bytes, mode, files::Durability::Synced).map_err(|source| disk(path, source))
 }
 
 fn disk(path: &Path, source: io::Error) -> KeyRingError {

@@ -118,6 +118,7 @@ fn other_files_in_place_of_keys_are_refused() {
     std::os::unix::fs::symlink(&elsewhere, &key).unwrap();
     assert!(matches!(refused(), KeyRingError::Disk { .. }), "a link is not followed");
     fs::remove_file(&key).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "another file takes the name")]
     fs::rename(&elsewhere, &key).unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     assert!(KeyRing::open(place.path(), seed(1)).is_ok());

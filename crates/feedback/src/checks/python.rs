@@ -7,28 +7,13 @@ use super::{
     candidate::{Candidate, Source},
     check::{Confidence, Directory, Kind},
     classify::Ecosystem,
+    manifests::PYTHON,
     tables::Tables,
     tree::Survey,
 };
 
-const FILES: &[&str] = &[
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
-    "tox.ini",
-    "noxfile.py",
-    "pytest.ini",
-    "conftest.py",
-    "mypy.ini",
-    "ruff.toml",
-    ".ruff.toml",
-    ".flake8",
-    "Pipfile",
-    "requirements.txt",
-];
-
 pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
-    let directories = survey.directories(FILES);
+    let directories = survey.directories(PYTHON);
     let mut tested: BTreeSet<Directory> = BTreeSet::new();
     let mut found = Vec::new();
     for directory in &directories {

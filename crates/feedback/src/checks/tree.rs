@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::check::Directory;
+use super::{check::Directory, manifests::PYTHON};
 
 /// The files at one commit.
 pub trait Tree {
@@ -214,23 +214,10 @@ fn is_interesting(directory: &Directory, name: &str) -> bool {
         "bun.lock",
         "bun.lockb",
         "Cargo.toml",
-        "pyproject.toml",
-        "setup.cfg",
-        "setup.py",
-        "tox.ini",
-        "noxfile.py",
-        "pytest.ini",
-        "conftest.py",
-        "mypy.ini",
-        "ruff.toml",
-        ".ruff.toml",
-        ".flake8",
         "uv.lock",
         "poetry.lock",
         "pdm.lock",
-        "Pipfile",
         "Pipfile.lock",
-        "requirements.txt",
         "go.mod",
         ".golangci.yml",
         ".golangci.yaml",
@@ -246,5 +233,5 @@ fn is_interesting(directory: &Directory, name: &str) -> bool {
     if directory.as_str().starts_with(".github") {
         return is_workflow(directory, name);
     }
-    NAMES.contains(&name)
+    NAMES.contains(&name) || PYTHON.contains(&name)
 }

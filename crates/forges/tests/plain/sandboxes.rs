@@ -7,11 +7,10 @@ use std::{
 };
 
 use contracts::sandbox::{
-    BuildNews, Capabilities, CommandName, Cut, Ended, Exec, FileAsk, Finished, Image, Listed,
-    Output, Owner, Reading, Recipe, SandboxError, Sandboxes, Spec, Streams, Transfer,
+    CommandName, Cut, Ended, Exec, Finished, Output, SandboxError, Sandboxes, Streams,
 };
 use domain::{code::RepositoryName, cost::Cost, id::SandboxId};
-use tokio::{io::AsyncReadExt as _, process::Command, sync::mpsc};
+use tokio::{io::AsyncReadExt as _, process::Command};
 
 use crate::stage::SANDBOX;
 
@@ -41,19 +40,7 @@ impl Directory {
     }
 }
 
-const fn no() -> SandboxError {
-    SandboxError::Unsupported { reason: String::new() }
-}
-
 impl Sandboxes for Directory {
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            tiers: Vec::new(),
-            missing: std::collections::BTreeMap::new(),
-            weaker: Vec::new(),
-        }
-    }
-
     fn objects_inside(
         &self,
         sandbox: SandboxId,
@@ -134,50 +121,5 @@ impl Sandboxes for Directory {
         Ok(finished(status.code().unwrap_or(-1), cut))
     }
 
-    async fn open(&self, _spec: &Spec) -> Result<(), SandboxError> {
-        Err(no())
-    }
-    async fn file(&self, _: SandboxId, _: &FileAsk, _: Streams) -> Result<Transfer, SandboxError> {
-        Err(no())
-    }
-    async fn forward(&self, _: SandboxId, _: u16, _: Streams) -> Result<(), SandboxError> {
-        Err(no())
-    }
-    async fn freeze(&self, _: SandboxId) -> Result<(), SandboxError> {
-        Err(no())
-    }
-    async fn thaw(&self, _: SandboxId) -> Result<(), SandboxError> {
-        Err(no())
-    }
-    async fn rest(&self, _: SandboxId) -> Result<(), SandboxError> {
-        Err(no())
-    }
-    async fn fork(&self, _: SandboxId, _: &Spec) -> Result<(), SandboxError> {
-        Err(no())
-    }
-    async fn destroy(&self, _: SandboxId) -> Result<(), SandboxError> {
-        Err(no())
-    }
-    async fn stats(&self, _: SandboxId) -> Result<Reading, SandboxError> {
-        Err(no())
-    }
-    async fn bill(&self, _: &Owner) -> Result<Cost, SandboxError> {
-        Err(no())
-    }
-    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
-        Err(no())
-    }
-    async fn prepare_image(
-        &self,
-        _: &Recipe,
-        _: mpsc::Sender<BuildNews>,
-    ) -> Result<Image, SandboxError> {
-        Err(no())
-    }
-    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
-        Err(no())
-    }
-    async fn prune_images(&self, _: u64) -> Result<Vec<Image>, SandboxError> {
-        Err(no())
-    }
+    contracts::never_asked!(file);
 }

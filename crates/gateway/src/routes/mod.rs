@@ -6,6 +6,7 @@ pub(crate) mod exec;
 pub(crate) mod files;
 pub(crate) mod images;
 pub(crate) mod life;
+pub(crate) mod named;
 pub(crate) mod pulls;
 pub(crate) mod sandboxes;
 pub(crate) mod secrets;
@@ -15,19 +16,19 @@ pub(crate) mod totals;
 
 use axum::{
     Router,
-    routing::{get, post, put},
+    routing::{MethodRouter, get, post, put},
 };
 use contracts::sandbox::Sandboxes;
 use wire::error::{Code, Problem};
 
 use crate::{door::Door, problem::Trouble};
 
-/// Every route, without a word about who may come in.
-pub fn router<S: Sandboxes>(door: Door<S>) -> Router {
+/// Every route, without a word about who may come in. `document` answers with what all of them are.
+pub(crate) fn router<S: Sandboxes>(document: MethodRouter<Door<S>>, door: Door<S>) -> Router {
     Router::new()
         .route("/v1/health", get(server::health::<S>))
         .route("/v1/capabilities", get(server::capabilities::<S>))
-        .route("/v1/openapi.json", get(server::openapi))
+        .route("/v1/openapi.json", document)
         .route("/v1/sandboxes", get(sandboxes::list::<S>).post(sandboxes::create::<S>))
         .route("/v1/sandboxes/{sandbox}", get(sandboxes::one::<S>).delete(sandboxes::delete::<S>))
         .route("/v1/sandboxes/{sandbox}/stats", get(sandboxes::stats::<S>))

@@ -23,7 +23,7 @@ use wire::{
     task::shown::Patch,
 };
 
-use super::tasks::look::repository;
+use super::named::repository;
 use crate::{
     extract::{Asked, Bare, Words, bad},
     problem::Answer,

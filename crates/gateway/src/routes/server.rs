@@ -22,8 +22,3 @@ pub(crate) async fn health<S: Sandboxes>(State(door): State<Door<S>>) -> Json<He
 pub(crate) async fn capabilities<S: Sandboxes>(State(door): State<Door<S>>) -> Json<Capabilities> {
     Json(convert::capabilities(door.sandboxes.capabilities()))
 }
-
-/// This document
-pub(crate) async fn openapi() -> Json<utoipa::openapi::OpenApi> {
-    Json(crate::openapi::document())
-}

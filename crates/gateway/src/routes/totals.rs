@@ -14,7 +14,7 @@ use wire::{
     why::{Why, WhyQuery},
 };
 
-use super::tasks::look;
+use super::named;
 use crate::{
     extract::{NoWords, Words, bad},
     problem::Answer,
@@ -38,7 +38,7 @@ pub(crate) async fn usage(
     State(behind): State<Behind>,
     Words(query): Words<UsageQuery>,
 ) -> Answer<Json<Usage>> {
-    let repository = query.repository.as_deref().map(look::repository).transpose()?;
+    let repository = query.repository.as_deref().map(named::repository).transpose()?;
     let filter = Filter { repository, ..Filter::default() };
     let store = behind.store();
     let mut page = Page { before: None, size: Page::LONGEST };
@@ -120,7 +120,7 @@ pub(crate) async fn why(
     State(behind): State<Behind>,
     Words(query): Words<WhyQuery>,
 ) -> Answer<Json<Why>> {
-    let repository = look::repository(&query.repository)?;
+    let repository = named::repository(&query.repository)?;
     if query.line == 0 {
         return Err(bad("lines are counted from 1"));
     }

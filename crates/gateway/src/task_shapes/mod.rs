@@ -6,13 +6,15 @@ mod next;
 mod plan;
 mod pull;
 mod shown;
+mod spent;
 mod why;
 
 pub(crate) use event::{recorded, said};
 pub(crate) use found::{checks, review};
 pub(crate) use plan::{conditions_in, task_plan};
 pub(crate) use pull::{patch, pull};
-pub(crate) use shown::{Told, detail, spent, summary};
+pub(crate) use shown::{Told, detail, summary};
+pub(crate) use spent::spent;
 pub(crate) use why::why;
 
 use domain::time::Timestamp;

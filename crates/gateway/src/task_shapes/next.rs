@@ -6,8 +6,6 @@ use domain::{
 };
 use wire::task::shown::{Next, NextCommand};
 
-use super::plan;
-
 /// What is known about a task beside how it stands.
 pub(super) struct Around<'a> {
     /// What people type for it.
@@ -30,7 +28,7 @@ pub(super) fn next(task: &Task, around: &Around<'_>) -> Next {
     let Around { short, queue, repository, checks } = *around;
     let stage = &task.stage;
     // An approval names the plan, so that the line also works where nobody can be asked.
-    let plan = plan::waiting(stage).unwrap_or_default();
+    let plan = stage.waiting_plan().map(|plan| plan.to_string()).unwrap_or_default();
     let say = |sentence: String, commands: &[(&str, &str)]| Next {
         sentence,
         commands: commands

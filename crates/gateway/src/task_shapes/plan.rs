@@ -7,7 +7,7 @@ use domain::{
     id::PersonId,
     money::Money,
     plan::Plan,
-    task::{Event, Resting, Stage, Task},
+    task::{Event, Task},
 };
 use store::History;
 use wire::{
@@ -121,7 +121,7 @@ pub(crate) fn task_plan(
             | Event::Cancelled { .. } => {}
         }
     }
-    let waiting = waiting(&task.stage);
+    let waiting = task.stage.waiting_plan().map(|plan| plan.to_string());
     if let Some(newest) = &mut newest {
         newest.waiting = waiting.is_some_and(|hash| hash == newest.plan.hash);
     }
@@ -131,24 +131,5 @@ pub(crate) fn task_plan(
 fn decided(newest: &mut Option<told::TaskPlan>, decision: told::Decision) {
     if let Some(newest) = newest {
         newest.decision = Some(decision);
-    }
-}
-
-/// The hash of the plan that waits for a decision.
-pub(super) fn waiting(stage: &Stage) -> Option<String> {
-    match stage {
-        Stage::AwaitingApproval { plan } | Stage::Paused { at: Resting::Gate { plan }, .. } => {
-            Some(plan.to_string())
-        }
-        Stage::Queued { .. }
-        | Stage::Preparing { .. }
-        | Stage::Working(_)
-        | Stage::AwaitingAnswer { .. }
-        | Stage::Paused { .. }
-        | Stage::PullRequestOpen { .. }
-        | Stage::Waking { .. }
-        | Stage::Done { .. }
-        | Stage::Failed { .. }
-        | Stage::Cancelled { .. } => None,
     }
 }

@@ -1,7 +1,6 @@
 //! A task, as lists and pages show it.
 
 use domain::{
-    cost::Cost,
     id::PersonId,
     queue::Position,
     request::Request,
@@ -9,25 +8,15 @@ use domain::{
 };
 use engine::record::Dismissal;
 use store::{History, TaskView};
-use wire::task::{shown, usage::Spent};
+use wire::task::shown;
 
 use super::{
     event, found, money,
     next::{Around, Checks, next},
-    plan, time,
+    spent::spent,
+    time,
 };
 use crate::task_ids;
-
-pub(crate) fn spent(cost: Cost) -> Spent {
-    Spent {
-        money: money(cost.money),
-        input_tokens: cost.input_tokens,
-        output_tokens: cost.output_tokens,
-        cpu_millis: cost.cpu_millis,
-        memory_mib_seconds: cost.memory_mib_seconds,
-        network_bytes: cost.network_bytes,
-    }
-}
 
 pub(crate) fn summary(
     view: &TaskView,
@@ -102,7 +91,7 @@ pub(crate) fn detail(told: Told<'_>, name: &dyn Fn(PersonId) -> shown::Person) -
         commit,
         pull_request: task.pull_request.map(|number| number.0),
         sandbox: task.workspace.as_ref().map(|it| it.sandbox.to_string()),
-        plan_waiting: plan::waiting(stage),
+        plan_waiting: stage.waiting_plan().map(|plan| plan.to_string()),
         plan_approved: stage.mandate().map(|it| it.approval().plan.to_string()),
         question: question(history, stage),
         failure: failure(stage),

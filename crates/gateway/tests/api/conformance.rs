@@ -31,10 +31,10 @@ impl Promised {
         if media == "text/event-stream" {
             return;
         }
-        let components = self.document["components"].clone();
+        let components = &self.document["components"];
         let reader = self.readers.entry(shape.to_string()).or_insert_with(|| {
             let mut shape = shape;
-            shape["components"] = components;
+            shape["components"] = components.clone();
             jsonschema::validator_for(&shape).unwrap()
         });
         let body: Value = serde_json::from_str(body).unwrap();

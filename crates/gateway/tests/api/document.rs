@@ -22,35 +22,57 @@ fn the_checked_in_document_is_current() {
     );
 }
 
+/// The status of an answer, and all of it.
+async fn asked(stage: &Stage, method: &str, path: &str, body: Option<&str>) -> (String, String) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
+    let kind = body.map_or("", |_| "Content-Type: application/json\r\n");
+    let body = body.unwrap_or_default();
+    let request = format!(
+        "{} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {SECRET}\r\n\
+         {kind}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        method.to_uppercase(),
+        stage.port,
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
+    (status, answer)
+}
+
+const UNSERVED: [&str; 2] = ["there is nothing at this address", "does not take that method"];
+
 #[tokio::test]
 async fn every_address_in_the_document_is_served() {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let stage = Stage::new().await;
+    // The controls: what is not served says so, in these words.
+    let nowhere = asked(&stage, "get", "/v1/nowhere", None).await;
+    assert!(nowhere.0 == "404" && nowhere.1.contains(UNSERVED[0]), "{}", nowhere.1);
+    let wrong = asked(&stage, "put", "/v1/health", None).await;
+    assert!(wrong.0 == "405" && wrong.1.contains(UNSERVED[1]), "{}", wrong.1);
+
     let document = serde_json::to_value(gateway::document()).unwrap();
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.len() > 15);
     for (path, methods) in paths {
-        for method in methods.as_object().unwrap().keys() {
+        for (method, call) in methods.as_object().unwrap() {
             let path = path
                 .replace("{sandbox}", "nobody")
                 .replace("{key}", "0123456789")
                 .replace("{task}", "t_0000")
                 .replace("{number}", "7")
                 .replace("{name}", "NOBODY");
-            let mut stream =
-                tokio::net::TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
-            let request = format!(
-                "{} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {SECRET}\r\n\
-                 Connection: close\r\nContent-Length: 0\r\n\r\n",
-                method.to_uppercase(),
-                stage.port
-            );
-            stream.write_all(request.as_bytes()).await.unwrap();
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).await.unwrap();
-            for unserved in ["there is nothing at this address", "does not take that method"] {
+            assert!(!path.contains('{'), "{path}: say what stands there");
+            let is_json = call["requestBody"]["content"]["application/json"].is_object();
+            let (status, answer) = asked(&stage, method, &path, is_json.then_some("{}")).await;
+            for unserved in UNSERVED {
                 assert!(!answer.contains(unserved), "{method} {path}");
             }
+            // An answer that this call promises by name, and no fault of ours.
+            let promised = call["responses"].as_object().unwrap().contains_key(&status);
+            assert!(promised && status != "500", "{method} {path}: {answer}");
         }
     }
 }

@@ -6,8 +6,9 @@ use domain::code::RepositoryName;
 use fs_err as fs;
 use tokio::sync::mpsc;
 
-use super::{Mirror, MirrorError, Mirrors, configure};
+use super::{MirrorError, Mirrors, configure};
 use crate::{
+    mirror::Mirror,
     program::Hash,
     remote::{Door, ORIGIN, THREADS},
     run::{Allowance, GitError, QUICK, Ran, Succeeded, Told, run, run_telling},

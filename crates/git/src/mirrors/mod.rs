@@ -17,7 +17,7 @@ mod reading;
 
 use std::{
     collections::{HashMap, HashSet},
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -30,6 +30,7 @@ pub use alone::Alone;
 pub use error::MirrorError;
 
 use crate::{
+    mirror::Mirror,
     program::{Git, Hash},
     remote::ORIGIN,
     source::Source,
@@ -50,14 +51,6 @@ struct Shared {
     seen: Mutex<HashSet<(RepositoryName, CommitId)>>,
     /// One fetch of a mirror at a time, in this process; a lock on a file does the same for others.
     fetching: Mutex<HashMap<RepositoryName, Arc<tokio::sync::Mutex<()>>>>,
-}
-
-/// One of them, and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mirror {
-    /// The bare repository.
-    pub path: PathBuf,
-    pub source: Source,
 }
 
 /// What one mirror may cost.
@@ -215,12 +208,6 @@ fn hash_of(mirror: &Path) -> Hash {
 
 /// Replaces a file that only we may read, in one step.
 fn write_private(path: &Path, content: &str) -> Result<(), MirrorError> {
-    let beside = path.with_extension("new");
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    fs_err::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&beside)?;
-    file.write_all(content.as_bytes())?;
-    fs::rename(&beside, path)?;
+    files::write(path, content.as_bytes(), files::PRIVATE, files::Durability::Synced)?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::{fs, io, io::Read as _, os::unix::fs::PermissionsExt as _, path::Path, 
 
 use testkit::ssh::Ssh;
 use tokio::sync::mpsc;
+use unsupported::unsupported;
 
 use super::{Bench, git_in, name};
 use crate::{FetchLimits, MirrorError, Mirrors, Transport};
@@ -264,7 +265,7 @@ async fn others_can_read_the_objects_and_nothing_else() {
 #[tokio::test]
 async fn a_directory_of_another_user_is_read_with_the_rights_of_that_user() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        unsupported!("only root reads with the rights of another user");
     }
     let bench = Bench::new();
     let (mirrors, web) = (bench.mirrors(), name("web"));

@@ -8,8 +8,10 @@ use std::{io::Read, path::Path};
 use super::{
     Owner,
     ground::{Ground, Inside, Standing},
-    skeleton::AGENT,
 };
+
+/// The user that agents are inside.
+pub(crate) const AGENT: u32 = 1_000;
 
 /// The accounts of an image, with the agent among them.
 #[derive(Debug, Clone, PartialEq, Eq)]

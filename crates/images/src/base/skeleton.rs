@@ -15,6 +15,7 @@ use rustix::fs::{self, Timespec};
 
 use super::{
     Accounts, BaseError, Digest, Owner,
+    accounts::AGENT,
     ground::{self, Ground, Inside, Marks, Standing},
 };
 
@@ -54,9 +55,6 @@ impl SkeletonEntry {
         Self { path, kind, user: 0, group: 0 }
     }
 }
-
-/// The user that agents are inside.
-pub(crate) const AGENT: u32 = 1_000;
 
 /// How many repositories' objects there is a place for.
 pub const MIRRORS: usize = 16;

@@ -23,12 +23,6 @@ pub(crate) fn rules(whiteouts: Whiteouts) -> Rules {
     Rules { owner: owner(), whiteouts, limits: Limits::default() }
 }
 
-/// Says loudly that this machine cannot show it.
-#[expect(clippy::print_stderr, reason = "a test that did not run must be seen")]
-pub(crate) fn unsupported(why: &str) {
-    eprintln!("unsupported: {why}");
-}
-
 /// An archive, entry by entry, with names that a well-meaning writer would refuse.
 pub(crate) struct Tar(Builder<Vec<u8>>);
 

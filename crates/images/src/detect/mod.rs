@@ -10,7 +10,6 @@ mod java;
 mod languages;
 mod node;
 mod python;
-mod shell;
 mod tree;
 
 use std::fmt::Write as _;
@@ -101,7 +100,7 @@ impl Proposal {
                     writeln!(
                         self.script,
                         "(cd {} && {command})",
-                        shell::quoted(&format!("./{directory}"))
+                        domain::shell::quoted(&format!("./{directory}"))
                     )
                 }
             };

@@ -3,7 +3,7 @@
 //! With pip, packages go to the user's own directory: there `python3` finds them without an environment to activate, and
 //! nothing in the working tree changes.
 
-use super::{EntryKind, Step, shell, tree::Place};
+use super::{EntryKind, Step, tree::Place};
 
 const PROJECT: &str = "pyproject.toml";
 
@@ -47,8 +47,10 @@ fn pip(place: &Place<'_>, is_project: bool) -> Option<Step> {
         })
         .map(str::to_owned)
         .collect();
-    let mut wanted: Vec<String> =
-        files.iter().map(|file| format!("-r {}", shell::quoted(&format!("./{file}")))).collect();
+    let mut wanted: Vec<String> = files
+        .iter()
+        .map(|file| format!("-r {}", domain::shell::quoted(&format!("./{file}"))))
+        .collect();
     let package =
         place.first(&[PROJECT, "setup.py"]).filter(|name| *name == "setup.py" || is_project);
     if let Some(package) = package {

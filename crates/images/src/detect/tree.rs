@@ -89,10 +89,6 @@ fn readable(mut entries: Vec<TreeEntry>) -> Vec<TreeEntry> {
 
 /// Whether a person sees in a script what the shell does with it. Names that turn or hide text are not.
 fn is_readable(name: &str) -> bool {
-    let hides = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
     let is_name = !name.is_empty() && !matches!(name, "." | "..") && !name.contains('/');
-    is_name && name.len() <= 255 && !name.chars().any(hides)
+    is_name && name.len() <= 255 && name.chars().all(domain::visible::is_plain)
 }

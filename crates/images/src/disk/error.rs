@@ -4,6 +4,9 @@ use std::{io, path::Path};
 
 use super::{DiskName, LayerName, NoRoom};
 
+/// Deeper trees are refused, or taken apart in pieces. Every level costs descriptors, and no honest tree comes near.
+pub(super) const DEEPEST: usize = 256;
+
 #[derive(Debug, thiserror::Error)]
 pub enum DiskError {
     #[error("there is no disk `{0}`")]
@@ -26,7 +29,7 @@ pub enum DiskError {
     #[error("no room: {what}")]
     Full { what: String },
     /// A hostile tree: walking it further would cost more than it is worth.
-    #[error("{0} is deeper than {most} directories", most = super::tree::DEEPEST)]
+    #[error("{0} is deeper than {most} directories", most = DEEPEST)]
     TooDeep(String),
     /// A directory that is closed to us who own it, and cannot be opened.
     #[error("{0} hides what is in it")]
@@ -71,7 +74,7 @@ impl<T, E: Into<io::Error>> Trying<T> for Result<T, E> {
 
 /// Refuses to go deeper than any honest tree is.
 pub(super) fn at_depth(depth: usize, root: &Path) -> Result<(), DiskError> {
-    if depth < super::tree::DEEPEST {
+    if depth < DEEPEST {
         return Ok(());
     }
     Err(DiskError::TooDeep(root.display().to_string()))

@@ -12,7 +12,7 @@ use super::{
     btrfs::{Cannot, Pool},
     copy,
     error::Trying,
-    room::{Account, Space, Used},
+    space::{Account, Space, Used},
     tree::{self, Deep},
 };
 

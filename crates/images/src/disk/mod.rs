@@ -17,6 +17,7 @@ mod error;
 mod ground;
 mod name;
 mod room;
+mod space;
 mod trash;
 mod tree;
 
@@ -41,7 +42,8 @@ use rustix::{
 
 pub use error::{DiskError, ImportError};
 pub use name::{DiskName, LayerName, NameError};
-pub use room::{Budget, NoRoom};
+pub use room::Budget;
+pub use space::NoRoom;
 
 use error::Trying;
 use ground::{Chosen, Ground};

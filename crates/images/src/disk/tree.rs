@@ -17,11 +17,8 @@ use rustix::{
 
 use super::{
     DiskError, Usage,
-    error::{Trying, at_depth},
+    error::{DEEPEST, Trying, at_depth},
 };
-
-/// Deeper trees are refused, or taken apart in pieces. Every level costs descriptors, and no honest tree comes near.
-pub(super) const DEEPEST: usize = 256;
 
 pub(super) fn open_directory(parent: impl AsFd, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

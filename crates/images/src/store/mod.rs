@@ -13,14 +13,15 @@ mod tests;
 
 use std::{
     collections::{BTreeSet, HashMap},
-    io::{ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    io::ErrorKind,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use contracts::sandbox::{Image, ImageKey};
 use domain::time::Timestamp;
+use files::Durability;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
 
 pub use error::StoreError;
@@ -126,7 +127,7 @@ impl Images {
             changing: Mutex::default(),
         };
         let images = Self { inner: Arc::new(inner) };
-        images.remove_unfinished()?;
+        files::sweep(&images.inner.at).trying("clear", &images.inner.at)?;
         Ok(images)
     }
 
@@ -335,17 +336,6 @@ impl Images {
         }
         Ok(all)
     }
-
-    fn remove_unfinished(&self) -> Result<(), StoreError> {
-        let at = &self.inner.at;
-        for entry in std::fs::read_dir(at).trying("read", at)? {
-            let path = entry.trying("read", at)?.path();
-            if path.extension().is_some_and(|extension| extension == "new") {
-                std::fs::remove_file(&path).trying("remove", &path)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A layer that several images share counts once.
@@ -362,22 +352,7 @@ fn total(sizes: impl Iterator<Item = u64>) -> u64 {
 
 /// The file has all of `bytes` or is what it was before, even if the host stops now.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let unfinished = path.with_extension("new");
-    let mut file = std::fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&unfinished)
-        .trying("make", &unfinished)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    let moved = written.and_then(|()| std::fs::rename(&unfinished, path));
-    if moved.is_err() {
-        let _ = std::fs::remove_file(&unfinished);
-    }
-    moved.trying("write", path)?;
-    let directory = path.parent().unwrap_or(Path::new("/"));
-    std::fs::File::open(directory).and_then(|file| file.sync_all()).trying("write out", directory)
+    files::write(path, bytes, files::PRIVATE, Durability::Synced).trying("write", path)
 }
 
 /// The time of the last use is the record's own: one call, and no second file that could disagree.

@@ -207,9 +207,10 @@ fn what_a_crash_left_is_swept_and_what_is_used_is_not() {
     for name in ["lost", "held"] {
         scratch.images.disks().import_layer(&name.parse().unwrap(), fill).unwrap();
     }
-    fs::write(scratch.record(&key('b')).with_extension("new"), "{").unwrap();
+    let unfinished = scratch.record(&key('b')).with_extension("unfinished");
+    fs::write(&unfinished, "{").unwrap();
     scratch.restart();
-    assert!(!scratch.record(&key('b')).with_extension("new").exists());
+    assert!(!unfinished.exists());
     let layers = BTreeSet::from(["held".parse().unwrap()]);
     let swept = scratch.images.sweep(&InUse { layers, ..InUse::default() }).unwrap();
     assert_eq!(swept, ["lost".parse().unwrap()]);

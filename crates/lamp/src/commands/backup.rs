@@ -97,8 +97,9 @@ async fn make(store: &Store, data: &Path, to: &Path) -> anyhow::Result<Vec<&'sta
     store.back_up(&whole).await?;
     fs_err::set_permissions(&whole, owner_only)?;
     let beside = belongings::copy_out(data, &whole)?;
-    fs_err::File::open(&whole)?.sync_all()?;
+    files::sync_directory(&whole)?;
+    #[expect(clippy::disallowed_methods, reason = "a whole directory, and its files are synced")]
     fs_err::rename(&whole, to)?;
-    fs_err::File::open(parent)?.sync_all()?;
+    files::sync_directory(parent)?;
     Ok(beside)
 }

@@ -11,7 +11,6 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod egress;
-pub(crate) mod egress_gateway;
 pub(crate) mod image;
 pub(crate) mod policy;
 pub(crate) mod pr;

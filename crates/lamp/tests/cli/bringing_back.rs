@@ -2,6 +2,8 @@
 
 use std::{os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
 
+use unsupported::supported;
+
 use crate::{
     server::Server,
     stage::Stage,
@@ -47,7 +49,7 @@ fn elsewhere(old: &Path, copy: &Path) -> Stage {
 
 #[test]
 fn a_server_that_is_brought_back_elsewhere_proves_explains_and_goes_on() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     set_secret(&stage, "TOKEN");
     let delivered = stage.planned(GREETS);
     stage.approve(&delivered);
@@ -63,6 +65,7 @@ fn a_server_that_is_brought_back_elsewhere_proves_explains_and_goes_on() {
     stage.fine(&["backup", copy.to_str().unwrap()]);
     let world = stage.server.stop();
     let keys = fs_err::read(world.path().join("data/keys/signing.key")).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a whole data directory")]
     fs_err::rename(world.path().join("data"), world.path().join("lost")).unwrap();
     let stage = elsewhere(world.path(), &copy);
 
@@ -115,7 +118,7 @@ fn a_server_that_is_brought_back_elsewhere_proves_explains_and_goes_on() {
 
 #[test]
 fn what_is_there_already_is_not_overwritten() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let copy = stage.server.world().path().join("copy");
     stage.fine(&["backup", copy.to_str().unwrap()]);
     let world = World::new();

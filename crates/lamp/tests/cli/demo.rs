@@ -11,6 +11,7 @@ use rustix::{
     process::{Pid, Signal, kill_process},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
+use unsupported::supported;
 
 use crate::{
     server::Server,
@@ -23,14 +24,12 @@ struct Stage {
 }
 
 impl Stage {
-    /// None where this host has no sandboxes; it says so, loudly.
-    fn build() -> Option<Self> {
-        if !Server::start().has_standard() {
-            return None;
-        }
+    /// Why this host has no sandboxes, where it has none.
+    fn build() -> Result<Self, String> {
+        Server::start().has_standard()?;
         let world = World::new();
         fs_err::create_dir(world.path().join("tmp")).unwrap();
-        Some(Self { world })
+        Ok(Self { world })
     }
 
     fn command(&self, words: &str) -> Command {
@@ -117,7 +116,7 @@ fn assert_told(told: &str, stage: &Stage) {
 
 #[test]
 fn the_demo_tells_the_whole_story_and_leaves_nothing() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let ended = Ended::of(stage.command("demo --yes").output().unwrap());
     assert_eq!((ended.code(), ended.err()), (Some(0), String::new()), "{}", ended.out());
     stage.is_clear();
@@ -126,7 +125,7 @@ fn the_demo_tells_the_whole_story_and_leaves_nothing() {
 
 #[test]
 fn a_server_that_is_kept_can_be_looked_around_in_until_ctrl_c() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let mut watched = Watched::start(stage.command("demo --yes --keep"));
     watched.until("Ctrl-C ends it");
     // All that it invites to is done, word for word.
@@ -155,7 +154,7 @@ fn a_server_that_is_kept_can_be_looked_around_in_until_ctrl_c() {
 
 #[test]
 fn whoever_ends_the_demo_in_the_middle_finds_nothing_left() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     for (signal, words, name) in
         [(Signal::INT, "  research ", "Ctrl-C"), (Signal::TERM, "  implement ", "SIGTERM")]
     {
@@ -171,7 +170,7 @@ fn whoever_ends_the_demo_in_the_middle_finds_nothing_left() {
 
 #[test]
 fn whoever_ends_the_demo_instead_of_answering_finds_nothing_left() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let (_person, terminal) = terminal();
     let mut command = stage.command("demo");
     command.stdin(terminal);
@@ -185,7 +184,7 @@ fn whoever_ends_the_demo_instead_of_answering_finds_nothing_left() {
 
 #[test]
 fn a_person_who_says_no_ends_the_demo_without_a_change() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let (mut person, terminal) = terminal();
     let mut command = stage.command("demo --dir kept");
     command.stdin(terminal);

@@ -2,6 +2,8 @@
 
 use std::{io::Write as _, process::Stdio};
 
+use unsupported::{supported, unsupported};
+
 use crate::{
     server::Server,
     world::{Ended, World},
@@ -14,18 +16,16 @@ fn policy(hosts: &str) -> String {
 }
 
 /// A server with a policy that allows these hosts, and a sandbox `try` that asks for `one.example.com`.
-fn server(hosts: &str) -> Option<Server> {
+fn server(hosts: &str) -> Result<Server, String> {
     let world = World::new();
     world.write("policy.yaml", policy(hosts));
     world.write("lamp.yaml", "version: 1\nsandboxes: { warm: 0 }\n");
     let server = Server::start_with(world, &["--config", "lamp.yaml"]);
-    if !server.has_standard() {
-        return None;
-    }
+    server.has_standard()?;
     let words = ["sandbox", "create", "try", "--allow", "one.example.com"];
     let made = server.lamp(&words);
     assert_eq!(made.code(), Some(0), "{}", made.err());
-    Some(server)
+    Ok(server)
 }
 
 fn explained(server: &Server) -> String {
@@ -54,7 +54,7 @@ fn awaited(server: &Server, action: &str) -> Vec<serde_json::Value> {
 
 #[test]
 fn new_rules_hold_at_once_and_wrong_ones_change_nothing() {
-    let Some(server) = server("one.example.com, two.example.com") else { return };
+    let server = supported!(server("one.example.com, two.example.com"));
     assert_eq!(explained(&server), "allow");
     let reload = || server.lamp(&["policy", "reload"]);
     assert_eq!(reload().out(), "The files were read again; what holds is the same.\n");
@@ -103,7 +103,7 @@ fn a_server_without_a_file_has_none_to_read_again() {
 
 #[test]
 fn a_refusal_is_told_with_the_command_that_caused_it_and_stands_in_the_audit_log() {
-    let Some(server) = server("one.example.com") else { return };
+    let server = supported!(server("one.example.com"));
     let words =
         ["sandbox", "exec", "try", "--", "curl", "-sS", "-m", "9", "https://evil.example.com/x"];
     let refused = server.lamp(&words);
@@ -154,10 +154,10 @@ fn has_untrusted(server: &Server) -> bool {
 
 #[test]
 fn on_gvisor_the_command_is_unknown() {
-    let Some(server) = server("one.example.com") else { return };
+    let server = supported!(server("one.example.com"));
     let words = ["sandbox", "create", "far", "--tier", "untrusted", "--allow", "one.example.com"];
     if !has_untrusted(&server) {
-        return;
+        unsupported!("this host cannot give the tier `untrusted`");
     }
     server.lamp(&words);
     server.lamp(&[
@@ -189,7 +189,7 @@ fn set(server: &Server, words: &[&str]) {
 
 #[test]
 fn a_value_is_given_to_one_process_and_taken_out_of_what_it_prints() {
-    let Some(server) = server("one.example.com") else { return };
+    let server = supported!(server("one.example.com"));
     set(&server, &["TOKEN", "--expose", "env"]);
     set(&server, &["HIDDEN", "--host", "api.example.com"]);
     let script = "echo it is $TOKEN; printf '%s' \"${TOKEN%nobody*}\"; sleep 0.3; echo \"${TOKEN#a-value-}\"; \
@@ -229,7 +229,7 @@ fn a_value_is_given_to_one_process_and_taken_out_of_what_it_prints() {
 
 #[test]
 fn a_key_that_is_turned_over_is_gone_though_sandboxes_run() {
-    let Some(server) = server("one.example.com") else { return };
+    let server = supported!(server("one.example.com"));
     set(&server, &["TOKEN", "--expose", "env"]);
     let turned = server.lamp(&["secret", "rotate-key"]);
     let told = "There is a new master key, and 1 secret has it. The old one is gone.\n";
@@ -246,7 +246,7 @@ fn a_key_that_is_turned_over_is_gone_though_sandboxes_run() {
 
 #[test]
 fn a_secret_of_an_agent_is_for_its_runs_alone() {
-    let Some(server) = server("one.example.com, api.example.com") else { return };
+    let server = supported!(server("one.example.com, api.example.com"));
     set(&server, &["THEIRS", "--host", "api.example.com", "--agent", "fixer"]);
     let run = |words: &[&str]| {
         let run = ["sandbox", "run", "--allow", "api.example.com", "--secret", "THEIRS"];

@@ -1,10 +1,12 @@
 //! What can be said when a task is handed over: where, by whom, how many at once, and for how much.
 
+use unsupported::supported;
+
 use crate::stage::{Stage, filters};
 
 #[test]
 fn a_repository_that_the_server_knows_is_named_from_anywhere() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let elsewhere = |words: &[&str]| {
         let mut command = stage.command(words);
@@ -33,7 +35,7 @@ fn a_repository_that_the_server_knows_is_named_from_anywhere() {
 
 #[test]
 fn attempts_and_budget_hold_as_they_were_said() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     stage.commit("Makefile", "test:\n\t@python3 -c 'import calc; assert calc.add(0, 0) == 0'\n");
     let request = "make the sum right\n#implement\nsed -i 's/return .*/return 7/' calc.py\n";
     let run = stage.lamp(&[
@@ -69,7 +71,7 @@ fn attempts_and_budget_hold_as_they_were_said() {
 
 #[test]
 fn several_work_side_by_side_and_one_is_picked() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let begun = stage.json(&["run", "make the sum right", "--agent", "mender", "--parallel", "2"]);
     let tasks: Vec<&str> =
         begun["tasks"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
@@ -91,7 +93,7 @@ fn several_work_side_by_side_and_one_is_picked() {
 /// The actor does what the request says, and changes more than it has to; the other worker does not read that part.
 #[test]
 fn the_checks_pick_the_better_of_two_attempts() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let request = "make the sum right\n#implement\ntouch more\n";
     let begun = stage.json(&["run", request, "--agent", "actor", "--agent", "mender"]);
     let tasks: Vec<&str> =

@@ -5,6 +5,8 @@ use std::{
     process::Stdio,
 };
 
+use unsupported::supported;
+
 use crate::{server::Server, world::World};
 
 #[test]
@@ -57,9 +59,7 @@ fn a_toolchain_is_seen_inside_at_its_own_path_and_cannot_be_written() {
     let tools = world.path().join("tools");
     let file = world.path().join("lamp.yaml");
     let server = Server::start_with(world, &["--config", file.to_str().unwrap()]);
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let script = "cat hello; touch new 2>&1 | grep -o 'Read-only file system'; ls ..";
     let words = ["sandbox", "run", "--workdir", tools.to_str().unwrap(), "--", "sh", "-c", script];
     let seen = server.lamp(&words);

@@ -1,13 +1,13 @@
 //! Images of the built program: built from scripts and from repositories, used, and pruned.
 
+use unsupported::{supported, unsupported};
+
 use crate::server::Server;
 
 #[test]
 fn an_image_is_built_used_and_pruned() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     server
         .world()
         .write("setup.sh", "echo made by the setup > /opt/made || echo made > /home/lamp/made\n");
@@ -50,9 +50,7 @@ fn an_image_is_built_used_and_pruned() {
 #[test]
 fn an_image_holds_what_a_setup_made_in_a_repository() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let repository = server.world().repository("demo", "hello", "from the repository");
     let words = ["image", "build", "--repository", &repository, "--setup", "cat hello > made"];
     let built = server.lamp(&words);
@@ -77,9 +75,7 @@ fn an_image_holds_what_a_setup_made_in_a_repository() {
 #[test]
 fn a_setup_that_nobody_wrote_is_proposed_and_its_failure_leaves_nothing() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let repository = server.world().repository("snake", "requirements.txt", "no-such-thing==1\n");
     let build = ["image", "build", "--repository", &repository, "--timeout", "10s"];
     let failed = server.lamp(&build);
@@ -94,4 +90,42 @@ fn a_setup_that_nobody_wrote_is_proposed_and_its_failure_leaves_nothing() {
     let missing = server.lamp(&["image", "build", "--repository", "acme/none=/no/such/place"]);
     assert_eq!(missing.code(), Some(1));
     assert!(missing.err().contains("acme/none"), "{}", missing.err());
+}
+
+/// Its only dependency lies beside it, so npm needs no network: what was proposed is run, and works.
+#[test]
+fn a_setup_that_nobody_wrote_installs_what_the_lockfile_says() {
+    let server = Server::start();
+    supported!(server.has_standard());
+    if !std::path::Path::new("/usr/bin/npm").exists() {
+        unsupported!(
+            "there is no npm in `/usr/bin`, where sandboxes of this host have their programs"
+        );
+    }
+    let world = server.world();
+    world.write("web/near/package.json", r#"{"name": "near", "version": "1.0.0"}"#);
+    world.write("web/near/index.js", "module.exports = 'found';");
+    world.write(
+        "web/package-lock.json",
+        r#"{"name": "web", "version": "1.0.0", "lockfileVersion": 3, "packages": {
+            "": {"name": "web", "version": "1.0.0", "dependencies": {"near": "file:near"}},
+            "near": {"version": "1.0.0"},
+            "node_modules/near": {"resolved": "near", "link": true}}}"#,
+    );
+    let manifest = r#"{"name": "web", "version": "1.0.0", "dependencies": {"near": "file:near"}}"#;
+    let repository = world.repository("web", "package.json", manifest);
+    let words = ["image", "build", "--repository", &repository, "--json"];
+    let built = server.lamp(&words);
+    assert_eq!(built.code(), Some(0), "{}", built.err());
+    assert!(built.err().contains("proposed from `package.json`"), "{}", built.err());
+    assert!(built.err().contains("npm ci"), "{}", built.err());
+    let image: serde_json::Value = serde_json::from_str(&built.out()).unwrap();
+    let base = format!("image:{}", image["key"].as_str().unwrap());
+    let (create, inside) = (["sandbox", "create", "den", "--base", &base], "/workspace/web");
+    let made = server.lamp(&[&create[..], &["--repository", &repository]].concat());
+    assert_eq!(made.code(), Some(0), "{}", made.err());
+    let look = ["node", "-p", "require('near')"];
+    let seen =
+        server.lamp(&[&["sandbox", "exec", "den", "--workdir", inside, "--"], &look[..]].concat());
+    assert_eq!(seen.out(), "found\n", "{}", seen.err());
 }

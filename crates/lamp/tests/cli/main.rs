@@ -15,6 +15,7 @@ mod kept;
 mod money;
 mod policy;
 mod pulls;
+mod remedies;
 mod reverting;
 mod sandbox;
 mod secret;

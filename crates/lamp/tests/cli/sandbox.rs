@@ -2,6 +2,8 @@
 
 use std::{io::Write as _, process::Stdio};
 
+use unsupported::supported;
+
 use crate::{
     server::Server,
     world::{Ended, World},
@@ -31,9 +33,7 @@ fn amounts_are_checked_before_anything_is_asked() {
 #[test]
 fn a_command_runs_in_a_fresh_sandbox_and_we_end_as_it_does() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let ended = run(&server, &["--", "sh", "-c", "echo out; echo err >&2; exit 7"]);
     assert_eq!((ended.code(), ended.out().as_str()), (Some(7), "out\n"));
     assert!(ended.err().starts_with("err\n"), "{}", ended.err());
@@ -78,9 +78,7 @@ fn a_command_runs_in_a_fresh_sandbox_and_we_end_as_it_does() {
 #[test]
 fn what_cannot_be_is_refused_with_a_remedy_and_leaves_nothing() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let table: [(&[&str], &str); 7] = [
         (&["run", "--base", "no-such-base", "--", "true"], "no-such-base"),
         (&["run", "--base", "dir:/no/such/place", "--", "true"], "/no/such/place"),
@@ -110,9 +108,7 @@ fn what_cannot_be_is_refused_with_a_remedy_and_leaves_nothing() {
 #[test]
 fn why_a_sandbox_ended_by_itself_is_shown() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let made = server.lamp(&["sandbox", "create", "fly", "--lifetime", "1s"]);
     assert_eq!(made.code(), Some(0), "{}", made.err());
     let told = (0..1_000).map(|_| server.lamp(&["sandbox", "get", "fly"]).out());
@@ -127,9 +123,7 @@ fn why_a_sandbox_ended_by_itself_is_shown() {
 #[test]
 fn a_sandbox_is_made_used_put_away_and_removed() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let fine = |words: &[&str]| {
         let ended = server.lamp(&[&["sandbox"], words].concat());
         assert_eq!(ended.code(), Some(0), "{words:?}: {}", ended.err());
@@ -180,9 +174,7 @@ fn a_sandbox_is_made_used_put_away_and_removed() {
 #[test]
 fn a_repository_is_there_when_the_sandbox_opens() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let repository = server.world().repository("demo", "hello", "from the repository");
     let words = ["--repository", &repository, "--workdir", "/workspace/demo", "--", "cat", "hello"];
     let ended = run(&server, &words);
@@ -201,9 +193,7 @@ fn a_repository_is_there_when_the_sandbox_opens() {
 #[test]
 fn ctrl_c_deletes_what_it_interrupts() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let mut child = server
         .client(&["sandbox", "run", "--", "sh", "-c", "echo ready; exec sleep 60"])
         .stdout(Stdio::piped())
@@ -220,9 +210,7 @@ fn ctrl_c_deletes_what_it_interrupts() {
 #[test]
 fn hooks_run_at_the_turns_of_a_sandbox() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let words = [
         ["sandbox", "create"].as_slice(),
         &["hen", "--post-clone", "echo cloned > ~/told", "--post-start", "echo started >> ~/told"],
@@ -247,9 +235,7 @@ fn hooks_run_at_the_turns_of_a_sandbox() {
 #[test]
 fn a_read_only_workspace_is_asked_for_shown_and_kept() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let write = "cat /workspace/note; echo x > /tmp/x && echo x > ~/x && echo x > /workspace/x";
     let words =
         ["--read-only", "--post-clone", "echo here > /workspace/note", "--", "sh", "-c", write];
@@ -281,9 +267,7 @@ fn a_read_only_workspace_is_asked_for_shown_and_kept() {
 #[test]
 fn a_server_that_logs_goes_on_answering() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let made = server.lamp(&["sandbox", "create", "owl", "--pre-teardown", "exit 1"]);
     assert_eq!(made.code(), Some(0), "{}", made.err());
     assert_eq!(server.lamp(&["sandbox", "delete", "owl"]).code(), Some(0));

@@ -1,5 +1,7 @@
 //! `lamp shell TASK`: a look into the computer of a task's agent, on a terminal and without one.
 
+use unsupported::supported;
+
 use crate::stage::{Stage, Terminal, filters};
 
 /// Waits in the middle of its work until somebody has put a file there.
@@ -8,7 +10,7 @@ const WAITS: &str =
 
 #[test]
 fn a_person_looks_into_the_sandbox_of_a_task_at_work_and_helps() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let task = stage.planned(WAITS);
     stage.approve(&task);
     stage.heard(&task, "at 2 work");
@@ -31,7 +33,7 @@ fn a_person_looks_into_the_sandbox_of_a_task_at_work_and_helps() {
 
 #[test]
 fn a_sandbox_that_rests_wakes_for_a_command_and_the_task_goes_on_after_it() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let task = stage.planned("make the sum right");
     let sandbox = stage.json(&["get", &task])["sandbox"].as_str().unwrap().to_owned();
     let is = |state: &str| stage.json(&["sandbox", "get", &sandbox])["state"] == state;
@@ -54,7 +56,7 @@ fn a_sandbox_that_rests_wakes_for_a_command_and_the_task_goes_on_after_it() {
 
 #[test]
 fn a_shell_is_refused_where_there_is_none_to_have() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let task = stage.planned("make the sum right");
     insta::assert_snapshot!(stage.lamp(&["shell", &task]).story());

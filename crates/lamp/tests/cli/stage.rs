@@ -28,7 +28,7 @@ agent:
     answer() { printf '%s' "$1" > "$LAMP_ANSWER"; }
     case "$LAMP_MODE" in
       plan) answer '{"plan": {"summary": "Add instead of subtracting", "files": [{"path": "calc.py", "why": "it subtracts"}], "tests": [], "expected_behaviour": "2 and 3 is 5", "commands": [], "hosts": [], "risks": []}}' ;;
-      implement) sed -i 's/a - b/a + b/' calc.py ;;
+      implement) sed -i 's/a - b/a + b/' calc.py; echo 'It subtracted, so I add.' ;;
       review) answer '{"review": {"findings": []}}' ;;
       *) answer '{"notes": "it subtracts"}' ;;
     esac
@@ -62,13 +62,13 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// None where this host has no sandboxes; it says so, loudly.
-    pub(crate) fn build() -> Option<Self> {
+    /// Why this host has no sandboxes, where it has none.
+    pub(crate) fn build() -> Result<Self, String> {
         Self::build_as("version: 1\nsandboxes: { warm: 0 }\n")
     }
 
     /// The same with this as the server's file, and models that may be asked.
-    pub(crate) fn build_as(server: &str) -> Option<Self> {
+    pub(crate) fn build_as(server: &str) -> Result<Self, String> {
         let world = World::outside_of_tmp();
         world.write("lamp.yaml", server);
         let phases = ["research", "implement", "review"];
@@ -79,7 +79,8 @@ impl Stage {
         world.repository("calc", "calc.py", CALC);
         let file = world.path().join("lamp.yaml");
         let server = Server::start_with(world, &["--config", file.to_str().unwrap()]);
-        server.has_standard().then_some(Self { server })
+        server.has_standard()?;
+        Ok(Self { server })
     }
 
     /// `lamp` with these words, in the repository.

@@ -1,5 +1,7 @@
 //! What a person says to a task while it goes on: each command of it on a real server, for people and for programs.
 
+use unsupported::supported;
+
 use crate::stage::{Stage, filters};
 
 /// Asks before it plans, and names a risk when it is told to. `heard` looks at what people said, not at the request.
@@ -12,7 +14,7 @@ if heard 'name the risk'; then sed -i 's/"risks": \[\]/"risks": ["sums of others
 
 #[test]
 fn a_question_is_answered_and_a_plan_is_sent_back_from_the_command_line() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let task = stage.planned(TALKS);
     assert_eq!(stage.json(&["get", &task])["question"]["text"], "Which of them?");
@@ -62,7 +64,7 @@ if ! grep -q 'you may'' go' "$TOLD"; then mkfifo ~/never; echo at $((1 + 1)) wor
 
 #[test]
 fn a_task_is_paused_in_the_middle_of_its_work_told_something_and_resumed() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let task = stage.planned(WAITS);
     let early = stage.lamp(&["resume", &task]);
@@ -85,7 +87,7 @@ fn a_task_is_paused_in_the_middle_of_its_work_told_something_and_resumed() {
 
 #[test]
 fn whoever_watches_is_told_by_the_exit_code_that_somebody_paused_the_task() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let request = "make the sum right\n#research\nmkfifo ~/never; echo at $((1 + 1)) work; read -r _ < ~/never\n";
     let mut run = stage.command(&["run", request, "--agent", "actor", "--watch"]);
     let mut run = run.stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -101,7 +103,7 @@ fn whoever_watches_is_told_by_the_exit_code_that_somebody_paused_the_task() {
 
 #[test]
 fn work_beside_the_conditions_waits_for_others_and_then_goes_on() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let task = stage.planned("make the sum right");
     let hash = stage.json(&["get", &task])["plan_waiting"].as_str().unwrap().to_owned();
@@ -121,7 +123,7 @@ fn work_beside_the_conditions_waits_for_others_and_then_goes_on() {
 
 #[test]
 fn a_task_that_failed_is_retried_from_a_phase() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let request = "make the sum right\n#research\ntest -f ready || { echo out of $((1 + 1)) ideas >&2; exit 7; }\n";
     let run = stage.lamp(&["run", request, "--agent", "actor"]);

@@ -5,6 +5,8 @@ use std::{
     process::Stdio,
 };
 
+use unsupported::supported;
+
 use crate::{server::Server, world::World};
 
 /// Says that it has begun, waits for a word, and tells that it ended; by its files, too.
@@ -17,9 +19,7 @@ const BUILD: [&str; 9] =
 #[test]
 fn a_command_goes_on_when_the_server_is_stopped_and_whoever_waits_is_told_how_to_attach() {
     let server = Server::start_lasting(World::new());
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let made = server.lamp(&["sandbox", "create", "fox", "--memory", "256MiB"]);
     assert_eq!(made.code(), Some(0), "{}", made.err());
     let mut waiting =
@@ -55,9 +55,7 @@ fn a_command_goes_on_when_the_server_is_stopped_and_whoever_waits_is_told_how_to
 #[test]
 fn who_waits_for_a_command_of_a_temporary_server_is_told_that_all_has_ended() {
     let server = Server::start();
-    if !server.has_standard() {
-        return;
-    }
+    supported!(server.has_standard());
     let made = server.lamp(&["sandbox", "create", "fox", "--memory", "256MiB"]);
     assert_eq!(made.code(), Some(0), "{}", made.err());
     let mut waiting =

@@ -2,6 +2,8 @@
 
 use std::process::Child;
 
+use unsupported::supported;
+
 use crate::stage::{Stage, Terminal, filters, screen};
 
 /// Where a person is asked about a plan.
@@ -16,7 +18,7 @@ fn run(stage: &Stage, request: &str) -> (Terminal, Child) {
 
 #[test]
 fn a_plan_is_read_looked_at_closer_and_approved_on_the_terminal() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let request =
         "make the sum right\n#plan\nmkfifo ~/go; echo at $((1 + 1)) work; read -r _ < ~/go\n";
@@ -54,7 +56,7 @@ if heard 'name the risk'; then sed -i 's/"risks": \[\]/"risks": ["sums of others
 
 #[test]
 fn a_question_is_answered_a_plan_is_sent_back_and_the_next_one_is_left_for_later() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let (mut terminal, mut run) = run(&stage, TALKS);
     let answer = "(`q` leaves it for later): ";
@@ -87,7 +89,7 @@ fn a_question_is_answered_a_plan_is_sent_back_and_the_next_one_is_left_for_later
 
 #[test]
 fn whoever_leaves_with_ctrl_c_leaves_the_task_to_go_on() {
-    let Some(stage) = Stage::build() else { return };
+    let stage = supported!(Stage::build());
     let _filters = filters();
     let request =
         "make the sum right\n#implement\nmkfifo ~/go; echo at $((1 + 1)) work; read -r _ < ~/go\n";

@@ -19,16 +19,18 @@ mod layers;
 pub(crate) mod root;
 pub(crate) mod sealed;
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::{
     fs::{Mode, OFlags, ResolveFlags, openat2},
     io::{Errno, Result},
     mount::{
-        FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
-        fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
+        FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags, fsconfig_create,
+        fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, open_tree,
     },
 };
+
+pub(crate) use crate::attach::attach;
 
 /// An option of a file system.
 #[derive(Debug, Clone, Copy)]
@@ -64,12 +66,6 @@ pub(crate) fn view(directory: BorrowedFd<'_>, path: &str) -> Result<OwnedFd> {
 pub(crate) fn view_with_mounts(directory: BorrowedFd<'_>, path: &str) -> Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     open_tree(directory, path, flags | OpenTreeFlags::AT_RECURSIVE)
-}
-
-/// Attaches a detached mount, or moves an attached one with all that is below.
-pub(crate) fn attach(tree: impl AsFd, target: impl AsFd) -> Result<()> {
-    let both = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(tree, "", target, "", both)
 }
 
 /// Finds a place to mount at. `path` is taken below `root` whatever links say.

@@ -5,7 +5,6 @@
     clippy::panic,
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     dead_code,
     reason = "test helpers; not every test file uses all of them"
 )]
@@ -55,14 +54,12 @@ pub(crate) fn runners() -> Vec<Runner> {
     if rustix::process::geteuid().is_root() {
         return vec![Runner::Root, Runner::Ordinary];
     }
-    unsupported("sandboxes with a range of ids, because the tests do not run as root");
+    unsupported::part("sandboxes with a range of ids", NO_ROOT);
     vec![Runner::Ordinary]
 }
 
-/// Says loudly what this machine cannot show.
-pub(crate) fn unsupported(what: &str) {
-    eprintln!("unsupported: {what}");
-}
+/// Why there is no [`Runner::Root`].
+pub(crate) const NO_ROOT: &str = "the tests do not run as root";
 
 /// A launcher and its directories. When it is dropped, its sandboxes are killed.
 #[derive(Debug)]
@@ -273,6 +270,7 @@ fn guest() -> PathBuf {
     let mut compiler = Command::new("cc");
     compiler.args(["-static", "-O1", "-o"]).arg(&path).arg(source);
     assert!(compiler.status().expect("a C compiler").success());
+    #[expect(clippy::disallowed_methods, reason = "a program that a compiler wrote")]
     fs::rename(path, &guest).unwrap();
     guest
 }

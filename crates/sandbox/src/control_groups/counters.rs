@@ -20,7 +20,14 @@ pub struct Counters {
     pub processes: u64,
 }
 
-pub(super) fn read(group: &Group) -> Counters {
+impl Group {
+    /// What was counted so far. Zero where there is nothing to read.
+    pub fn reading(&self) -> Counters {
+        read(self)
+    }
+}
+
+fn read(group: &Group) -> Counters {
     let mut counters = Counters::default();
     if let Some((version, directory)) = group.at(Duty::CpuTime) {
         counters.cpu_micros = cpu_micros(version, &directory);

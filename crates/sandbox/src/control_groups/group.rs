@@ -6,9 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    Counters, Duty, Found, GroupError, Limits, Version, counters, files, freezing, killing,
-};
+use super::{Duty, Found, GroupError, Limits, Version, files, freezing, killing};
 
 /// The directories of one sandbox, in each hierarchy that is used. None, where this user may not make any.
 #[derive(Debug, Clone)]
@@ -85,11 +83,6 @@ impl Group {
             }
         }
         worst
-    }
-
-    /// What was counted so far. Zero where there is nothing to read.
-    pub fn reading(&self) -> Counters {
-        counters::read(self)
     }
 
     pub(super) fn make(&self, limits: &Limits) -> Result<(), GroupError> {

@@ -5,10 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use guest::protocol::{Ask, CHUNK, ChannelId, Size, Stream};
+use guest::protocol::{Ask, CHUNK, ChannelId, ChannelState, Job, Size, Stream};
 use tokio::sync::Notify;
 
-use super::{Ended, Link, LinkError};
+use super::{Ended, Link, LinkError, wire::Begun};
 
 /// A job that runs in a guest. Dropping it before its end kills it, with all that it started.
 #[derive(Debug)]
@@ -26,8 +26,22 @@ pub(crate) enum News {
     Ended(Ended),
 }
 
+impl Link {
+    /// Begins a job. What the guest says about it is [`Channel::next`].
+    pub(crate) fn open(&self, tag: &str, job: Job) -> Result<Channel, LinkError> {
+        Ok(Channel::new(self.clone(), self.begin_new(tag, job)?))
+    }
+
+    /// Goes on with a job that was begun over an earlier connection.
+    pub(crate) fn attach(&self, known: &ChannelState) -> Result<Channel, LinkError> {
+        let mut channel = Channel::new(self.clone(), self.begin_again(known)?);
+        channel.resume_input(known.input);
+        Ok(channel)
+    }
+}
+
 impl Channel {
-    pub(super) fn new(link: Link, id: ChannelId, news: Arc<Notify>) -> Self {
+    fn new(link: Link, Begun { id, news }: Begun) -> Self {
         Self { link, id, news, sent: 0, over: AtomicBool::new(false) }
     }
 

@@ -21,7 +21,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Channel, LinkError,
+    LinkError,
     inbox::{Ended, Inbox},
 };
 
@@ -64,6 +64,13 @@ struct State {
     pings: u64,
     pongs: u64,
     lost: Option<LinkError>,
+}
+
+/// A channel that a job has, and who is told of what comes.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) id: ChannelId,
+    pub(super) news: Arc<Notify>,
 }
 
 #[derive(Debug)]
@@ -124,8 +131,8 @@ impl Link {
         Ok(Self { shared })
     }
 
-    /// Begins a job. What the guest says about it is [`Channel::next`].
-    pub(crate) fn open(&self, tag: &str, job: Job) -> Result<Channel, LinkError> {
+    /// Begins a job on a channel of its own.
+    pub(super) fn begin_new(&self, tag: &str, job: Job) -> Result<Begun, LinkError> {
         let mut state = self.shared.lock();
         let id = ChannelId(state.next);
         state.next = state.next.checked_add(1).ok_or_else(|| {
@@ -134,15 +141,12 @@ impl Link {
         self.begin(state, id, Inbox::new(0), &Ask::Open { channel: id, tag: tag.to_owned(), job })
     }
 
-    /// Goes on with a job that was begun over an earlier connection.
-    pub(crate) fn attach(&self, known: &ChannelState) -> Result<Channel, LinkError> {
+    /// Goes on with the channel of a job that was begun over an earlier connection.
+    pub(super) fn begin_again(&self, known: &ChannelState) -> Result<Begun, LinkError> {
         let (id, from) = (known.channel, known.kept_from);
         // Noted before the guest is asked: it says at once how much more it takes.
         let inbox = Inbox::resumed(from, known.input);
-        let ask = Ask::Attach { channel: id, from };
-        let mut channel = self.begin(self.shared.lock(), id, inbox, &ask)?;
-        channel.resume_input(known.input);
-        Ok(channel)
+        self.begin(self.shared.lock(), id, inbox, &Ask::Attach { channel: id, from })
     }
 
     fn begin(
@@ -151,7 +155,7 @@ impl Link {
         id: ChannelId,
         inbox: Inbox,
         ask: &Ask,
-    ) -> Result<Channel, LinkError> {
+    ) -> Result<Begun, LinkError> {
         let (taken, upto) = inbox.credit();
         let news = Arc::new(Notify::new());
         state.next = state.next.max(id.0.saturating_add(1));
@@ -160,7 +164,7 @@ impl Link {
         frames.extend(encode(&Ask::Credit { channel: id, taken, upto })?);
         self.shared.write(&mut state, &frames)?;
         drop(state);
-        Ok(Channel::new(self.clone(), id, news))
+        Ok(Begun { id, news })
     }
 
     pub(crate) fn send(&self, ask: &Ask) -> Result<(), LinkError> {

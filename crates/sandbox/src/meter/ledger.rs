@@ -9,13 +9,14 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 use contracts::sandbox::Owner;
 use domain::{cost::Cost, id::SandboxId};
+use files::Durability;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
@@ -190,33 +191,20 @@ fn read(path: &Path) -> Result<Option<Row>, LedgerError> {
 /// Removes rows that were being written when the server died: the old ones still hold.
 fn sweep(directory: &Path) -> io::Result<()> {
     for shelf in fs::read_dir(directory)? {
-        for entry in fs::read_dir(shelf?.path())? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "new") {
-                fs::remove_file(path)?;
-            }
-        }
+        files::sweep(&shelf?.path())?;
     }
     Ok(())
 }
 
-/// Beside it, then over it. Only the last reading waits for the disk: a live row is written again soon.
+/// Only the last reading waits for the disk: a live row is written again soon.
 fn replace(path: &Path, stored: &Stored, standing: Standing) -> Result<(), LedgerError> {
-    let shelf = path.parent().unwrap_or(path);
-    fs::create_dir_all(shelf)?;
-    let beside = path.with_extension("new");
-    let mut file = fs::File::create(&beside)?;
-    file.write_all(&serde_json::to_vec(stored).map_err(io::Error::from)?)?;
-    match standing {
-        Standing::Live => {}
-        Standing::Final => file.sync_all()?,
-    }
-    fs::rename(&beside, path)?;
-    match standing {
-        Standing::Live => {}
-        Standing::Final => fs::File::open(shelf)?.sync_all()?,
-    }
-    Ok(())
+    files::make_directory(path.parent().unwrap_or(path))?;
+    let bytes = serde_json::to_vec(stored).map_err(io::Error::from)?;
+    let durability = match standing {
+        Standing::Live => Durability::Cache,
+        Standing::Final => Durability::Synced,
+    };
+    Ok(files::write(path, &bytes, files::PRIVATE, durability)?)
 }
 
 /// A name as a part of a path: letters in lower case, digits, `-` and `_` as they are, all else as `%XX`, so that no two names

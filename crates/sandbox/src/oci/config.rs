@@ -2,24 +2,13 @@
 //!
 //! It names no user, network or control group namespace: the box around the runtime is all of that already.
 
-use launcher::plan::{Launch, STAGE};
+use launcher::{
+    plan::{Launch, STAGE},
+    root_inside::ROOT_INSIDE,
+};
 use serde_json::{Value, json};
 
 use super::Runtime;
-
-/// The same that root keeps in sandboxes of our own launcher.
-const CAPABILITIES: [&str; 10] = [
-    "CAP_CHOWN",
-    "CAP_DAC_OVERRIDE",
-    "CAP_FOWNER",
-    "CAP_FSETID",
-    "CAP_SETUID",
-    "CAP_SETGID",
-    "CAP_KILL",
-    "CAP_NET_BIND_SERVICE",
-    "CAP_SYS_CHROOT",
-    "CAP_SETFCAP",
-];
 
 /// In a file system of the runtime's own, so that nothing of it is ever part of an image.
 const GUEST: &str = "/dev/.lamp";
@@ -94,6 +83,8 @@ const FORBIDDEN: &[&str] = &[
 const CLONE_NEWUSER: u64 = 0x1000_0000;
 
 pub(super) fn write(launch: &Launch, runtime: Runtime) -> Value {
+    let named = ROOT_INSIDE.iter_names().map(|(name, _)| format!("CAP_{name}"));
+    let capabilities: Vec<String> = named.collect();
     let lifetime = format!("--lifetime-millis={}", launch.lifetime_millis);
     let files = json!({
         "type": "RLIMIT_NOFILE",
@@ -110,9 +101,9 @@ pub(super) fn write(launch: &Launch, runtime: Runtime) -> Value {
             "cwd": "/",
             "noNewPrivileges": true,
             "capabilities": {
-                "bounding": CAPABILITIES,
-                "effective": CAPABILITIES,
-                "permitted": CAPABILITIES,
+                "bounding": capabilities,
+                "effective": capabilities,
+                "permitted": capabilities,
             },
             "rlimits": [files],
         },

@@ -28,13 +28,10 @@ use domain::agent::Tier;
 use guest::protocol::{Ask, FRAME_LIMIT, FrameError, VERSION, encode};
 use launcher::plan::{Hosted, Launch, STAGE};
 
+pub(crate) use crate::runtime::Runtime;
 use crate::{control_groups::Limits, settings::Walls};
 
 pub(crate) use memory::Memory;
-
-/// Where programs of the system are. Not the `PATH` of whoever started the server.
-const PLACES: [&str; 6] =
-    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 const MIB: u64 = 1 << 20;
 
@@ -43,30 +40,6 @@ const LEAST_THREADS: u32 = 512;
 
 /// How many processes the kernel numbers where nobody told it otherwise.
 const SMALLEST_HOST: u32 = 32_768;
-
-/// A program that builds walls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Runtime {
-    /// gVisor: a kernel of its own in front of the host's.
-    Runsc,
-    /// The kernel's own means, as ours, but by the hand of another.
-    Runc,
-}
-
-impl Runtime {
-    pub const fn program(self) -> &'static str {
-        match self {
-            Self::Runsc => "runsc",
-            Self::Runc => "runc",
-        }
-    }
-
-    /// Where it is installed, if it is.
-    pub fn find(self) -> Option<PathBuf> {
-        let places = PLACES.iter().map(|place| Path::new(place).join(self.program()));
-        places.into_iter().find(|path| path.is_file())
-    }
-}
 
 /// How gVisor catches system calls. The first that works is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use domain::agent::Tier;
 use images::disk::{DiskName, Limit};
 use launcher::plan::{Bind, Failure, Launch, SEALING, Strictness, Users};
 
-use super::{Identity, Inner, busy, room::no_disk};
+use super::{Identity, Inner, busy, no_disk::no_disk};
 use crate::{
     body::{Body, BodyError},
     control_groups::{Abilities, Ability, Group, Limits},

@@ -6,7 +6,7 @@ use contracts::sandbox::{SandboxError, State};
 use domain::id::SandboxId;
 use images::disk::DiskName;
 
-use super::{Entry, Inner, Sandbox, boot::remove_group, busy, open::DEATH};
+use super::{DEATH, Entry, Inner, Sandbox, boot::remove_group, busy};
 use crate::{body::Body, meter::Standing};
 
 /// Who is put to sleep.
@@ -43,7 +43,7 @@ impl Inner {
         let cannot = |error| SandboxError::Unsupported { reason: format!("freezing: {error}") };
         body.group.freeze().map_err(cannot)?;
         entry.record.state = State::Frozen;
-        self.records.write(&entry.record).map_err(busy)
+        self.records.write_state(&entry.record).map_err(busy)
     }
 
     pub(super) async fn thaw(self: &Arc<Self>, id: SandboxId) -> Result<(), SandboxError> {
@@ -64,7 +64,7 @@ impl Inner {
         body.group.thaw().map_err(busy)?;
         entry.record.state = State::Open;
         entry.record.used_at = self.now();
-        self.records.write(&entry.record).map_err(busy)
+        self.records.write_state(&entry.record).map_err(busy)
     }
 
     pub(super) async fn rest(self: &Arc<Self>, id: SandboxId) -> Result<(), SandboxError> {

@@ -19,11 +19,13 @@
 //! Calls for one sandbox that change its state wait for each other; everything else runs side by side.
 
 mod boot;
+mod build;
 pub(crate) mod errand;
 mod exec;
 mod files;
 mod life;
 mod meters;
+mod no_disk;
 mod open;
 mod pool;
 pub(crate) mod road;
@@ -38,6 +40,7 @@ mod watching;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use contracts::sandbox::{
@@ -67,6 +70,9 @@ pub(crate) use boot::{Blueprint, Booted, Disk};
 use pool::Pool;
 use stacks::Stacks;
 pub use start::StartError;
+
+/// How long a first process may take to end after it was killed.
+const DEATH: Duration = Duration::from_secs(10);
 
 /// Makes and keeps sandboxes on this host. Cheap to clone; the last one that is dropped leaves them running.
 #[derive(Debug, Clone)]
@@ -336,7 +342,7 @@ impl Sandboxes for Provider {
         let (provider, recipe) = (self.clone(), recipe.clone());
         let building = async move {
             let _standing = provider.inner.standing.read().await;
-            crate::build::prepare(&provider, &recipe, news).await
+            build::prepare(&provider, &recipe, news).await
         };
         self.inner.whole(building).await
     }

@@ -9,7 +9,7 @@ use contracts::{
 use domain::id::SandboxId;
 
 use super::{
-    Entry, Inner, Sandbox,
+    DEATH, Entry, Inner, Sandbox,
     boot::{Blueprint, Booted, Disk},
     busy,
     life::Whom,
@@ -359,6 +359,3 @@ const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// How often in a row it may say nothing: a machine under load is slow, not dead.
 const MISSED: u32 = 4;
-
-/// How long a first process may take to end after it was killed.
-pub(super) const DEATH: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use contracts::sandbox::SandboxError;
-use images::disk::{DiskError, DiskName};
+use images::disk::DiskName;
 
 use super::{
     Inner, Sandbox,
@@ -60,22 +60,5 @@ impl Inner {
         if let Ok(disk) = disk.parse() {
             self.disks.rest(&disk);
         }
-    }
-}
-
-/// Why there is no disk.
-pub(super) fn no_disk(error: DiskError) -> SandboxError {
-    match error {
-        DiskError::NoRoom(refused) => SandboxError::NoRoom { reason: refused.to_string() },
-        error @ (DiskError::NoDisk(_)
-        | DiskError::NoLayer(_)
-        | DiskError::Exists(_)
-        | DiskError::LayerExists(_)
-        | DiskError::NotASetup(_)
-        | DiskError::Unusable(_)
-        | DiskError::Full { .. }
-        | DiskError::TooDeep(_)
-        | DiskError::Hidden(_)
-        | DiskError::Io { .. }) => busy(error),
     }
 }

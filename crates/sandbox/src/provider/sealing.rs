@@ -18,11 +18,9 @@ use contracts::sandbox::{SandboxError, Spec, WORKSPACE, WorkspaceAccess};
 use guest::protocol::Ending;
 
 use super::{
-    Inner, Sandbox,
+    DEATH, Inner, Sandbox,
     boot::{Blueprint, Disk},
-    busy, errand,
-    open::DEATH,
-    sources,
+    busy, errand, sources,
 };
 use crate::{body::Body, meter::Standing, stack::Stack};
 

@@ -93,6 +93,7 @@ impl Gone {
         {
             return Ok(());
         }
+        #[expect(clippy::disallowed_methods, reason = "a whole file is put aside")]
         fs::rename(&self.path, &older)?;
         state.file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
         state.old = std::mem::take(&mut state.ids);

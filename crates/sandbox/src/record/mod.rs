@@ -10,12 +10,13 @@ mod shape;
 
 use std::{
     collections::BTreeMap,
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
 };
 
 use contracts::sandbox::{CommandName, Finished, Spec, State};
 use domain::{id::SandboxId, time::Timestamp};
+use files::Durability;
 use fs_err as fs;
 
 use crate::stack::Stack;
@@ -64,14 +65,19 @@ impl Records {
         Ok(Self { directory: directory.to_owned() })
     }
 
+    /// It is there after a power cut, from the return on.
     pub(crate) fn write(&self, record: &Record) -> io::Result<()> {
+        self.put(record, Durability::Synced)
+    }
+
+    /// The same for one that is frozen or thawed: a power cut may leave the former record, which differs in nothing that outlives one.
+    pub(crate) fn write_state(&self, record: &Record) -> io::Result<()> {
+        self.put(record, Durability::SyncedFile)
+    }
+
+    fn put(&self, record: &Record, durability: Durability) -> io::Result<()> {
         let text = serde_json::to_vec(&shape::Shape::of(record))?;
-        let path = self.path(record.spec.id);
-        let fresh = path.with_extension("new");
-        let mut file = fs::File::create(&fresh)?;
-        file.write_all(&text)?;
-        drop(file);
-        fs::rename(&fresh, &path)
+        files::write(&self.path(record.spec.id), &text, files::PRIVATE, durability)
     }
 
     pub(crate) fn remove(&self, id: SandboxId) -> io::Result<()> {

@@ -5,7 +5,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     reason = "a test that cannot begin fails, and says what this host does not have"
 )]
 

@@ -161,7 +161,7 @@ impl Keeper {
             return Err(DeleteError::Unknown(name.clone()));
         }
         disk::remove(&self.place(name))?;
-        disk::settle(&self.values())?;
+        files::sync_directory(&self.values())?;
         state.records.remove(name);
         state.broken.retain(|broken| broken.name != *name);
         state.redactions = None;
@@ -303,13 +303,10 @@ fn check_value(value: &str, binding: &Binding) -> Result<(), SetError> {
 /// Reads all secrets in `directory`; what cannot be read is set apart, with the reason.
 fn read(directory: &Path, sealer: &Sealer) -> io::Result<(Records, Vec<Broken>)> {
     let (mut records, mut broken) = (Records::new(), Vec::new());
+    files::sweep(directory)?;
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         let Some(text) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        if text.ends_with(disk::BEGUN) {
-            disk::remove(&path)?;
-            continue;
-        }
         let Ok(name) = text.parse::<SecretName>() else { continue };
         match read_one(&name, &path, sealer) {
             Ok(record) => drop(records.insert(name, record)),

@@ -192,7 +192,7 @@ fn a_secret_whose_file_was_changed_is_broken_and_the_others_are_not() {
     fs::write(place("A"), &changed).unwrap();
     fs::write(place("B"), &bytes).unwrap();
     fs::write(place("C"), "{}\n").unwrap();
-    fs::write(place("E.begun"), "half").unwrap();
+    fs::write(place(".E.unfinished"), "half").unwrap();
     let keeper = house.open();
     let broken: Vec<String> = keeper
         .broken()
@@ -201,7 +201,7 @@ fn a_secret_whose_file_was_changed_is_broken_and_the_others_are_not() {
         .collect();
     insta::assert_snapshot!(broken.join("\n"));
     assert_eq!(keeper.list().len(), 1);
-    assert!(!place("E.begun").exists());
+    assert!(!place(".E.unfinished").exists());
     assert!(
         matches!(keeper.turn_over(&[]), Err(TurnError::Broken(_))),
         "their key is not thrown away"

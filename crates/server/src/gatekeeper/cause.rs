@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use domain::id::SandboxId;
+use domain::{id::SandboxId, visible::is_plain};
 use egress::broker::cause::Causes;
 use secrets::keeper::Keeper;
 
@@ -125,18 +125,13 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
 fn printable(command: &[u8]) -> String {
     let text = String::from_utf8_lossy(command);
     let words = text.trim_end_matches('\0').replace('\0', " ");
-    let plain = |c: char| if c == ' ' || (!c.is_control() && !is_format(c)) { c } else { '?' };
+    let plain = |c: char| if is_plain(c) { c } else { '?' };
     let mut told: String = words.chars().map(plain).take(LONGEST).collect();
     if words.chars().count() > LONGEST {
         told.push('…');
     }
     // What stands in backticks must not end them.
     told.replace('`', "'")
-}
-
-/// Characters that change the direction of what follows, or are not seen.
-const fn is_format(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

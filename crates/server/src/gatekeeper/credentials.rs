@@ -7,11 +7,9 @@ use contracts::{
     secret::{SecretError, SecretName, SecretSource as _, SecretValue},
 };
 use domain::{id::SandboxId, policy::HostName};
-use egress::{
-    ask,
-    broker::credentials::{Bound, Credentials, For, Seal},
-};
+use egress::broker::credentials::{Bound, Credentials, For, Seal};
 use futures::future::BoxFuture;
+use proxy::ask;
 use secrets::{binding::Place, keeper::Keeper, seal::Sealer};
 
 /// Hands out what a run may have. A task's sandbox must have been granted; a person's is the person's own.

@@ -1,7 +1,7 @@
 //! The way out of the sandboxes of `lamp up`: the broker, the gateway process, and what joins them to secrets and sandboxes.
 //!
 //! ```text
-//!  provider ── doors ──▶ broker ◀── frames over a socket ──▶ `lamp egress-gateway`
+//!  provider ── doors ──▶ broker ◀── frames over a socket ──▶ `lamp-proxy`
 //!                          ├── credentials ──▶ secrets
 //!                          └── records ──▶ trail: <data>/egress/log.jsonl, and the audit log
 //! ```
@@ -28,7 +28,7 @@ use egress::{
 };
 use provision::{
     layers::Layers,
-    server_files::Said,
+    server_files::ServerFiles,
     way_out::{self, Certificates},
 };
 use sandbox::Provider;
@@ -59,7 +59,7 @@ pub(crate) struct Gatekeeper {
 /// What the way out is made of.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
-    pub(crate) said: &'a Said,
+    pub(crate) said: &'a ServerFiles,
     pub(crate) layers: &'a Layers,
     pub(crate) keeper: &'a Keeper,
     pub(crate) trail: Trail,
@@ -144,7 +144,7 @@ impl Gatekeeper {
 
 /// What the files say, for every sandbox.
 pub(crate) fn standing(
-    said: &Said,
+    said: &ServerFiles,
     layers: &Layers,
     registries: Arc<RegistryHosts>,
 ) -> anyhow::Result<Standing> {
@@ -208,14 +208,14 @@ mod tests {
             "version: 1\nlimits: { budget: $7 }\nbudgets:\n  - { scope: person, period: day, limit: $5 }\n  \
              - { scope: agent, period: month, limit: $100 }\n",
         );
-        let said = Said::read(&world.path().join("lamp.yaml")).unwrap();
+        let said = ServerFiles::read(&world.path().join("lamp.yaml")).unwrap();
         let layers = Layers::of(&said).unwrap();
         let money = standing(&said, &layers, Arc::default()).unwrap().money;
         assert_eq!(money.ceiling, Some(Money::from_dollars(7)));
         let of = |scope, period| money.periods.get(scope, period);
         assert_eq!(of(BudgetScope::Person, BudgetPeriod::Day), Some(Money::from_dollars(5)));
         assert_eq!(of(BudgetScope::Agent, BudgetPeriod::Month), Some(Money::from_dollars(100)));
-        let usual = Said::nothing();
+        let usual = ServerFiles::nothing();
         let money = standing(&usual, &Layers::of(&usual).unwrap(), Arc::default()).unwrap().money;
         assert_eq!(
             money.task,

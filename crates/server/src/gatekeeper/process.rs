@@ -1,8 +1,11 @@
-//! The gateway as a process: this program, started again for nothing else.
+//! The gateway as a process: `lamp-proxy`, which is part of this program and is started from memory.
 
 use std::{
     ffi::OsString,
-    os::{fd::OwnedFd, unix::net::UnixStream},
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::net::UnixStream,
+    },
     process::Stdio,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -55,9 +58,11 @@ impl GatewayProcess {
 
     fn spawn(&self) -> std::io::Result<(UnixStream, Child)> {
         let (ours, theirs) = UnixStream::pair()?;
-        let mut command = Command::new(std::env::current_exe()?);
+        // Let go of when it is started: the process keeps what it runs from.
+        let program = programs::proxy()?;
+        let mut command = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
         command
-            .arg("egress-gateway")
+            .arg0("lamp-proxy")
             .env_clear()
             .envs(self.certificates.iter().map(|(name, value)| (name, value)))
             .current_dir("/")

@@ -8,12 +8,13 @@
 
 use std::{
     io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::DirBuilderExt as _,
     path::PathBuf,
 };
 
 use contracts::channel::{ChannelError, Channels, Notice};
 use domain::request::ChannelKind;
+use files::{Durability, Unfinished};
 
 #[derive(Debug)]
 pub(crate) struct Notices {
@@ -31,21 +32,18 @@ impl Notices {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         let key = notice.key;
         let place = directory.join(format!("{:010}-{}-{}.json", key.seq, key.part, key.number));
-        let begun = place.with_extension("begun");
         let told = serde_json::json!({
             "news": notice.news.name(),
             "channel": notice.to.channel.name(),
             "thread": notice.to.thread,
             "text": notice.text,
         });
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&begun)?;
+        let mut file = Unfinished::begin(&place, files::PRIVATE)?;
         file.write_all(told.to_string().as_bytes())?;
-        file.sync_all()?;
         // What was told stays as it was told.
-        match std::fs::hard_link(&begun, &place) {
+        match file.put_new(Durability::Synced) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            Ok(()) | Err(_) => fs_err::remove_file(&begun),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 }

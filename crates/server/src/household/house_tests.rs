@@ -1,11 +1,9 @@
 //! A house with real mirrors and real git: a person's repository, from its head to a merged pull request.
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
 };
 
 use ::secrets::{
@@ -20,10 +18,7 @@ use contracts::{
         Taking, Workflows,
     },
     ids::SystemIds,
-    sandbox::{
-        Checkout, CommandName, Compute, Ended, Exec, Hooks, Owner, Sandboxes as _, Spec, Streams,
-        Use, User, WorkspaceAccess,
-    },
+    sandbox::{Checkout, Compute, Ended, Hooks, Owner, Sandboxes as _, Spec, Use, WorkspaceAccess},
     secret::SecretValue,
 };
 use domain::{
@@ -35,8 +30,7 @@ use domain::{
 use forges::Identity;
 use git::FetchLimits;
 use sandbox::{PoolSettings, Retention, Settings, Walls};
-use testkit::{ledger::Ledger, world::ScriptedSandboxes};
-use tokio::sync::mpsc;
+use testkit::{ledger::Ledger, shell, world::ScriptedSandboxes};
 
 use super::*;
 
@@ -250,24 +244,9 @@ async fn opened(provider: &Provider, base: &CommitId) {
 
 /// What an agent does in its checkout.
 async fn does(provider: &Provider, script: &str) {
-    let command = Exec {
-        argv: ["/bin/sh", "-euc", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::new(),
-        path: Vec::new(),
-        sweeps: false,
-        directory: "/workspace/web".to_owned(),
-        user: User::Agent,
-        terminal: None,
-        limit: Duration::from_mins(1),
-        output_limit: 1 << 20,
-    };
-    let (_, input) = mpsc::channel(1);
-    let (output, mut said) = mpsc::channel(16);
-    let name = CommandName::new(script);
-    let running = provider.exec(SANDBOX, &name, &command, Streams { input, output });
-    let hearing = async { while said.recv().await.is_some() {} };
-    let (finished, ()) = tokio::join!(running, hearing);
-    assert_eq!(finished.unwrap().ending, Ended::Exited(0), "{script}");
+    let command = shell::command(&["/bin/sh", "-euc", script], "/workspace/web");
+    let (finished, _said) = shell::run(provider, SANDBOX, script, &command).await.unwrap();
+    assert_eq!(finished.ending, Ended::Exited(0), "{script}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

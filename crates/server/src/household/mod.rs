@@ -139,7 +139,7 @@ fn crew(
             silence: said.server.defaults.silence.get(),
             output: said.server.defaults.output.bytes(),
         },
-        builtin: sandbox::agent_program(),
+        builtin: programs::agent(),
     });
     crew.context("cannot keep what agents do")
 }

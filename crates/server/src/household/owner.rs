@@ -2,12 +2,7 @@
 //!
 //! The id is made at the first start, and kept as `<data>/owner`: approvals and receipts name it for good.
 
-use std::{
-    collections::BTreeSet,
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::Path,
-};
+use std::{collections::BTreeSet, io, path::Path};
 
 use anyhow::Context as _;
 use contracts::ids::IdSource;
@@ -15,6 +10,7 @@ use domain::{
     id::PersonId,
     people::{Person, Role},
 };
+use files::Durability;
 use terminal::report::Hint;
 
 const FILE: &str = "owner";
@@ -37,12 +33,7 @@ pub(crate) fn person(data: &Path, ids: &impl IdSource) -> anyhow::Result<Person>
 }
 
 fn make(path: &Path, id: PersonId) -> io::Result<PersonId> {
-    let begun = path.with_extension("begun");
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&begun)?;
-    writeln!(file, "{id}")?;
-    file.sync_all()?;
-    fs_err::rename(&begun, path)?;
+    files::write(path, format!("{id}\n").as_bytes(), files::PRIVATE, Durability::Synced)?;
     Ok(id)
 }
 

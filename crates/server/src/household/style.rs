@@ -13,7 +13,7 @@ use evidence::{
     link::Link,
 };
 use forges::Identity as Signature;
-use provision::server_files::Said;
+use provision::server_files::ServerFiles;
 use terminal::report::Hint;
 
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl Default for Names {
 }
 
 impl Style {
-    pub(crate) fn of(said: &Said) -> anyhow::Result<Self> {
+    pub(crate) fn of(said: &ServerFiles) -> anyhow::Result<Self> {
         let written = &said.server.pull_requests;
         let beside = |path: &config::names::FilePath| said.beside.join(path.as_str());
         let wrong =
@@ -116,7 +116,11 @@ mod tests {
         let text = format!("version: 1\n{section}");
         let checked = config::check("lamp.yaml", &text).unwrap();
         let config::Checked::Server(server) = checked else { panic!("a server") };
-        Style::of(&Said { server: *server, beside: beside.to_owned(), ..Said::nothing() })
+        Style::of(&ServerFiles {
+            server: *server,
+            beside: beside.to_owned(),
+            ..ServerFiles::nothing()
+        })
     }
 
     #[test]

@@ -8,13 +8,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
+    io,
+    os::unix::fs::DirBuilderExt as _,
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
 use domain::{id::TaskId, task::Purpose};
+use files::Durability;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of one file. What is written has a few hundred rules at the most.
@@ -75,6 +76,7 @@ pub(crate) const fn name(purpose: Purpose) -> &'static str {
 impl Wardrobe {
     pub(crate) fn open(directory: PathBuf) -> io::Result<Self> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+        files::sweep(&directory)?;
         Ok(Self { directory, turn: Mutex::default() })
     }
 
@@ -105,22 +107,12 @@ impl Wardrobe {
             return Ok(());
         }
         let text = serde_json::to_vec(&kept)?;
-        write(&self.place(task), &text)
+        files::write(&self.place(task), &text, files::PRIVATE, Durability::Synced)
     }
 
     fn place(&self, task: TaskId) -> PathBuf {
         self.directory.join(format!("{task}.json"))
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let begun = path.with_extension("begun");
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(&begun)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs_err::rename(&begun, path)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use contracts::ids::SystemIds;
 use domain::{people::Person, queue::Places};
 use engine::{Baselines, Engine, Settings};
 use gateway::{Closing, TaskDoor};
-use provision::{OWNER, server_files::Said};
+use provision::{OWNER, server_files::ServerFiles};
 use sandbox::Provider;
 use tokio_util::sync::CancellationToken;
 
@@ -69,7 +69,7 @@ impl Works {
 }
 
 /// How the engine works here.
-fn settings(said: &Said, keeper: &Keeper, owner: &Person) -> Settings {
+fn settings(said: &ServerFiles, keeper: &Keeper, owner: &Person) -> Settings {
     let concurrency = &said.server.concurrency;
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let places = Places {

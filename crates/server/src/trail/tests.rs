@@ -2,10 +2,8 @@
 
 use contracts::sandbox::Owner;
 use domain::id::SandboxId;
-use egress::{
-    ask::{Outcome, Refusal, RefusalCode, Report, Way},
-    broker::ledger::ExchangeRecord,
-};
+use egress::broker::ledger::ExchangeRecord;
+use proxy::ask::{Outcome, Refusal, RefusalCode, Report, Way};
 use secrets::{
     binding::{Binding, Exposure},
     keeper::{Entry, Master},

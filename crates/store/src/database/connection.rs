@@ -38,6 +38,11 @@ pub(crate) enum Value<'v> {
     MaybeNumber(Option<i64>),
 }
 
+/// A count as a parameter.
+pub(crate) fn number(count: u64) -> Value<'static> {
+    Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
 /// A row of an answer. A column that is missing or of another type is our mistake, and an error.
 #[derive(Debug)]
 pub(crate) enum Row {

@@ -5,12 +5,13 @@
 //! the other ([`sqlite`] gathers them so that a flush to disk serves many).
 
 mod connection;
+mod migrations;
 mod postgres;
 mod sqlite;
 
 use std::{future::Future, path::Path};
 
-pub(crate) use connection::{Connection, Row, Sql, Value};
+pub(crate) use connection::{Connection, Row, Sql, Value, number};
 pub(crate) use postgres::Postgres;
 pub(crate) use sqlite::Sqlite;
 

@@ -8,7 +8,7 @@ use sqlx::{
 };
 use tokio::{sync::Mutex, task::JoinHandle};
 
-use super::{Connection, Operation, Row, Value, migration_error};
+use super::{Connection, Operation, Row, Value, migration_error, migrations};
 use crate::{
     OpenError, OpenOptions, StoreError,
     changes::{Changes, Heard},
@@ -46,7 +46,7 @@ impl Postgres {
             .connect_with(options)
             .await
             .map_err(StoreError::from)?;
-        sqlx::migrate!("migrations/postgres").run(&pool).await.map_err(migration_error)?;
+        migrations::postgres().run(&pool).await.map_err(migration_error)?;
         let listener = dial(&pool).await.map_err(StoreError::from)?;
         #[expect(clippy::disallowed_methods, reason = "`close` ends it and waits")]
         let listener = tokio::spawn(pass_on(listener, pool.clone(), changes));

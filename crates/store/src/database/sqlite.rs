@@ -20,7 +20,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{Connection, Operation, migration_error};
+use super::{Connection, Operation, migration_error, migrations};
 use crate::{OpenError, OpenOptions, StoreError, changes::Changes};
 
 /// How many operations may share one commit.
@@ -28,6 +28,9 @@ const GATHERED: usize = 256;
 const READERS: u32 = 4;
 /// Statements that are kept prepared: those that go out together count as one.
 const STATEMENTS: usize = 512;
+/// Pages that each connection keeps, in KiB with a minus before it, as SQLite wants it: what it would keep by itself, 2 MiB for each, is what a server
+/// grows by while it works, and the kernel has the pages too.
+const KEPT: &str = "-512";
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
@@ -52,11 +55,11 @@ impl Sqlite {
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(patience)
             .foreign_keys(true)
+            .pragma("cache_size", KEPT)
             .statement_cache_capacity(STATEMENTS);
         let mut connection =
             SqliteConnection::connect_with(&options).await.map_err(StoreError::from)?;
-        let migrations = sqlx::migrate!("migrations/sqlite");
-        migrations.run(&mut connection).await.map_err(migration_error)?;
+        migrations::sqlite().run(&mut connection).await.map_err(migration_error)?;
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .connect_with(options.read_only(true).create_if_missing(false))

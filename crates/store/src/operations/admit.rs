@@ -5,7 +5,7 @@
 
 use domain::{
     id::TaskId,
-    queue::{Begun, Places, Position, Running, WaitReason, Waiting, order},
+    queue::{Places, Position, Running, WaitReason, Waiting, order},
     task::{Command, Report, decide},
     time::Timestamp,
 };
@@ -14,8 +14,11 @@ use super::append::{Append, take_turn};
 use crate::{
     StoreError,
     changes::{Change, Heard},
-    database::{Connection, Operation, Row, Sql, Value},
-    queries::history,
+    database::{Connection, Operation, Sql, Value},
+    queries::{
+        history,
+        places::{RUNNING, WAITING, read_running, read_waiting},
+    },
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -28,36 +31,6 @@ pub(crate) struct Admit {
 const TURN: Sql = Sql {
     sqlite: "SELECT 1",
     postgres: "SELECT 1 FROM (SELECT pg_advisory_xact_lock(7180)) AS turn",
-};
-
-pub(crate) const RUNNING: &str =
-    "SELECT repository, person FROM tasks WHERE standing = 'holds_place'";
-
-/// Of each person in each repository no more than could get a place, found line by line: a long queue
-/// stays cheap.
-pub(crate) const WAITING: Sql = Sql {
-    sqlite: "WITH RECURSIVE lines(line) AS ( \
-                 SELECT MIN(line) FROM tasks WHERE standing = 'needs_place' \
-                 UNION ALL \
-                 SELECT (SELECT MIN(line) FROM tasks \
-                         WHERE standing = 'needs_place' AND line > lines.line) \
-                 FROM lines WHERE line IS NOT NULL) \
-             SELECT t.task, t.repository, t.person, t.since, t.begun \
-             FROM lines CROSS JOIN tasks t \
-             WHERE lines.line IS NOT NULL AND t.task IN (SELECT w.task FROM tasks w \
-                 WHERE w.standing = 'needs_place' AND w.line = lines.line \
-                 ORDER BY w.begun DESC, w.since, w.task LIMIT $1)",
-    postgres: "WITH RECURSIVE lines(line) AS ( \
-                   SELECT MIN(line) FROM tasks WHERE standing = 'needs_place' \
-                   UNION ALL \
-                   SELECT (SELECT MIN(line) FROM tasks \
-                           WHERE standing = 'needs_place' AND line > lines.line) \
-                   FROM lines WHERE line IS NOT NULL) \
-               SELECT t.task, t.repository, t.person, t.since, t.begun \
-               FROM lines CROSS JOIN LATERAL (SELECT * FROM tasks w \
-                   WHERE w.standing = 'needs_place' AND w.line = lines.line \
-                   ORDER BY w.begun DESC, w.since, w.task LIMIT $1) t \
-               WHERE lines.line IS NOT NULL",
 };
 
 impl Operation for Admit {
@@ -141,18 +114,4 @@ impl Admit {
         };
         Ok(Some(append.run(connection).await?.seq))
     }
-}
-
-pub(crate) fn read_running(row: &Row) -> Result<Running, StoreError> {
-    Ok(Running { repository: row.parsed("repository")?, person: row.parsed("person")? })
-}
-
-pub(crate) fn read_waiting(row: &Row) -> Result<Waiting, StoreError> {
-    Ok(Waiting {
-        task: row.parsed("task")?,
-        repository: row.parsed("repository")?,
-        person: row.parsed("person")?,
-        since: Timestamp::from_millis(row.number("since")?),
-        begun: if row.number("begun")? == 0 { Begun::No } else { Begun::Yes },
-    })
 }

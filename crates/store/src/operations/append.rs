@@ -15,7 +15,7 @@ use crate::{
     StoreError,
     audit::Entry,
     changes::{Change, Heard},
-    database::{Connection, Operation, Sql, Value},
+    database::{Connection, Operation, Sql, Value, number},
     outbox::Lease,
     projection, stored,
 };
@@ -186,8 +186,4 @@ fn supersede(connection: &mut Connection<'_>, task: TaskId, now: Timestamp) {
     connection.later(sql, values);
     let sql = "UPDATE outbox SET superseded = 1 WHERE task = $1 AND span = 'stage'";
     connection.later(sql, vec![Value::Owned(task.to_string())]);
-}
-
-pub(crate) fn number(count: u64) -> Value<'static> {
-    Value::Number(i64::try_from(count).unwrap_or(i64::MAX))
 }

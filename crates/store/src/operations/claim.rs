@@ -97,7 +97,7 @@ impl Claim {
     async fn take(&self, connection: &mut Connection<'_>, lease: &Lease) -> Result<(), StoreError> {
         let values = [
             Value::Owned(lease.task.to_string()),
-            super::append::number(lease.seq),
+            crate::database::number(lease.seq),
             Value::Text(stored::step::encode(lease.step)),
             Value::Number(self.until.as_millis()),
             Value::Text(&self.holder),

@@ -9,7 +9,7 @@ use crate::{
     stored,
 };
 
-use super::append::number;
+use crate::database::number;
 
 /// Keeps the leases of steps that are still being worked on.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use domain::{id::TaskId, time::Timestamp};
 
-use super::append::number;
+use crate::database::number;
 use crate::{
     Growth, StoreError,
     changes::Heard,

@@ -8,8 +8,7 @@ use domain::{
 
 use crate::{
     StoreError,
-    database::{Connection, Database, Row, Value},
-    operations::append::number,
+    database::{Connection, Database, Row, Value, number},
     stored,
 };
 

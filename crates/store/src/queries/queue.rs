@@ -10,7 +10,7 @@ use domain::{
 use crate::{
     StoreError,
     database::{Database, Value},
-    operations::admit::{RUNNING, WAITING, read_running, read_waiting},
+    queries::places::{RUNNING, WAITING, read_running, read_waiting},
     stored,
 };
 

@@ -9,8 +9,7 @@ use domain::{
 
 use crate::{
     Briefing, Said, StoreError,
-    database::{Database, Row, Value},
-    operations::append::number,
+    database::{Database, Row, Value, number},
     stored,
 };
 

@@ -71,9 +71,13 @@ fn fill(directory: &std::path::Path) -> PathBuf {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_loses_nothing_and_passes() {
-    let Some(directory) = inside() else {
-        return again_on_a_small_disk("disk::a_full_disk_loses_nothing_and_passes");
-    };
+    match inside() {
+        Some(directory) => a_full_disk_loses_nothing(directory).await,
+        None => again_on_a_small_disk("disk::a_full_disk_loses_nothing_and_passes"),
+    }
+}
+
+async fn a_full_disk_loses_nothing(directory: PathBuf) {
     let place = Place::new(directory.join("data"));
     let store = store::open(&place.sqlite_url(), &place).await.unwrap();
     let mut life = Life::begin(&store, 1, 0).await;
@@ -128,9 +132,13 @@ async fn a_full_disk_loses_nothing_and_passes() {
 
 #[tokio::test]
 async fn a_blob_that_does_not_fit_leaves_nothing_behind() {
-    let Some(directory) = inside() else {
-        return again_on_a_small_disk("disk::a_blob_that_does_not_fit_leaves_nothing_behind");
-    };
+    match inside() {
+        Some(directory) => a_blob_leaves_nothing(directory).await,
+        None => again_on_a_small_disk("disk::a_blob_that_does_not_fit_leaves_nothing_behind"),
+    }
+}
+
+async fn a_blob_leaves_nothing(directory: PathBuf) {
     let place = Place::new(directory.join("data"));
     let store = store::open(&place.sqlite_url(), &place).await.unwrap();
     let bytes = vec![3; 4_000_000];
@@ -145,9 +153,13 @@ async fn a_blob_that_does_not_fit_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn a_backup_that_does_not_fit_is_no_backup() {
-    let Some(directory) = inside() else {
-        return again_on_a_small_disk("disk::a_backup_that_does_not_fit_is_no_backup");
-    };
+    match inside() {
+        Some(directory) => a_backup_is_none(directory).await,
+        None => again_on_a_small_disk("disk::a_backup_that_does_not_fit_is_no_backup"),
+    }
+}
+
+async fn a_backup_is_none(directory: PathBuf) {
     let home = crate::home::Home::sqlite().await;
     home.store.blobs().put(&vec![3; 4_000_000]).unwrap();
     let to = directory.join("backup");

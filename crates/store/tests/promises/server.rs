@@ -80,6 +80,7 @@ async fn while_the_server_is_down_calls_say_so_and_then_all_goes_on() {
     let door = directory_of(&server).join(SOCKET);
     let shut = door.with_extension("shut");
     let mut inside = PgConnection::connect(&home.url).await.unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a socket")]
     fs_err::rename(&door, &shut).unwrap();
     inside.execute(TURN_OUT).await.unwrap();
     let unreachable = |error: &StoreError| matches!(error, StoreError::Unreachable(_));
@@ -89,6 +90,7 @@ async fn while_the_server_is_down_calls_say_so_and_then_all_goes_on() {
     assert!(unreachable(&store.give_places(ROOM, at(1)).await.unwrap_err()));
     let opening = store::open_with(&home.url, &home.place, SHORT).await.unwrap_err();
     assert!(matches!(&opening, OpenError::Store(error) if unreachable(error)), "{opening:?}");
+    #[expect(clippy::disallowed_methods, reason = "a socket")]
     fs_err::rename(&shut, &door).unwrap();
     // Without opening it again, and the reader knows that it heard nothing for a while.
     Life::begin(&store, 3, 0).await;

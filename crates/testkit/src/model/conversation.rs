@@ -93,6 +93,15 @@ impl Conversation {
         std::iter::once(self.system.as_str()).chain(said)
     }
 
+    /// What the user said before the last prompt and was answered by the model. What a program adds by itself is nothing.
+    pub(super) fn remembered(&self) -> Vec<String> {
+        let last = self.turns.iter().rposition(|turn| turn.prompt().is_some());
+        let before = self.turns.get(..last.unwrap_or_default()).unwrap_or_default();
+        let answered = before.iter().rposition(|turn| matches!(turn, Turn::Said | Turn::Called));
+        let answered = before.get(..answered.unwrap_or_default()).unwrap_or_default();
+        answered.iter().filter_map(Turn::prompt).map(str::to_owned).collect()
+    }
+
     pub(super) fn last_prompt(&self) -> Option<&str> {
         self.turns.iter().rev().find_map(Turn::prompt)
     }

@@ -239,6 +239,7 @@ impl Model {
         seen.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
         seen.turns = asked.turns.len();
         seen.prompt = seen::tail(asked.last_prompt().unwrap_or_default());
+        seen.remembered = asked.remembered();
 
         let repertoire = self.lock().repertoire.clone();
         let played = repertoire.play(&asked, &mut self.tries());

@@ -23,6 +23,9 @@ pub struct Seen {
     pub turns: usize,
     /// The end of what the user said last.
     pub prompt: String,
+    /// All that the user has said before that, and the model has answered: what a program shows of its memory.
+    #[serde(skip)]
+    pub remembered: Vec<String>,
     /// Which step of how many, if one was played: `2/5`.
     pub step: Option<String>,
     /// What the answer was: `calls Write`, `says`, `error 429`, `hangs`, `aside`, `models`, …

@@ -11,6 +11,7 @@ mod lines;
 mod pulls;
 mod secrets;
 mod socket;
+mod task_path;
 mod task_stream;
 mod tasks;
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt as _};
 use hyper::Method;
 
-use super::{Answered, Client, ClientError, tasks};
+use super::{Answered, Client, ClientError, task_path};
 use crate::{
     error::Code,
     task::stream::{Cursor, StreamItem},
@@ -113,7 +113,7 @@ impl TaskStream {
         let reading = match &mut self.reading {
             Some(reading) => reading,
             none @ None => {
-                let path = tasks::of(&self.task, &format!("/stream?after={}", self.cursor));
+                let path = task_path::of(&self.task, &format!("/stream?after={}", self.cursor));
                 let body = http_body_util::Full::new(Bytes::new());
                 let headers = [("accept", "text/event-stream")];
                 let answer =

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use hyper::Method;
 use serde::Serialize;
 
-use super::{Answered, Client, TaskStream, escaped};
+use super::{Answered, Client, TaskStream, escaped, task_path::of};
 use crate::{
     task::{
         ask::{
@@ -189,11 +189,6 @@ impl Client {
         let path = of(task, &format!("/{word}"));
         self.call(Method::POST, &path, Bytes::new()).await?.json().await
     }
-}
-
-/// The address of a task, and something of it.
-pub(super) fn of(task: &str, rest: &str) -> String {
-    format!("/tasks/{}{rest}", escaped(task))
 }
 
 /// Those that are there, after a `?`.

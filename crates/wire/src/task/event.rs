@@ -5,12 +5,13 @@ use utoipa::ToSchema;
 
 use super::{
     checks::Conclusion,
-    new::Access,
     plan::{Conditions, Plan},
     shown::{Failure, Person, Question},
     usage::Spent,
 };
 use crate::{money::Money, time::Time};
+
+pub use super::repository::RepositoryUse;
 
 /// One event, with its number and its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -207,12 +208,6 @@ pub struct TaskRequest {
     pub quotes: Vec<Quote>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct RepositoryUse {
-    pub name: String,
-    pub access: Access,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

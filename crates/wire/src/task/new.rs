@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use super::repository::Access;
 use super::shown::Task;
 
 /// The most repositories that one task may name.
@@ -108,14 +109,6 @@ pub struct NewRepository {
     /// Whether it may be changed. The first may when it is left out, the others may not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-}
-
-/// What a task may do to a repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Access {
-    Read,
-    Write,
 }
 
 /// What was begun: one task, or one for each parallel attempt.

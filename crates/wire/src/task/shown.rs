@@ -3,18 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{event::RepositoryUse, review::DismissedFinding, usage::Spent};
+pub use super::person::Person;
+use super::{repository::RepositoryUse, review::DismissedFinding, usage::Spent};
 use crate::{money::Money, time::Time};
-
-/// A human being.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Person {
-    #[schema(example = "u_00000000000000000000000001")]
-    pub id: String,
-    /// What they are called, where this server knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-}
 
 /// One task, with all that is known of where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -6,11 +6,10 @@ use std::{
 };
 
 use contracts::sandbox::{
-    BuildNews, Capabilities, CommandName, Cut, Ended, Exec, FileAsk, Finished, Image, Listed,
-    Output, Owner, Reading, Recipe, SandboxError, Sandboxes, Spec, Streams, Transfer, User,
+    CommandName, Cut, Ended, Exec, FileAsk, Finished, Output, SandboxError, Sandboxes, Streams,
+    Transfer, User,
 };
 use domain::{cost::Cost, id::SandboxId};
-use tokio::sync::mpsc;
 
 /// What a file is like.
 #[derive(Debug, Clone)]
@@ -97,68 +96,5 @@ impl Sandboxes for Fake {
         }
     }
 
-    fn capabilities(&self) -> Capabilities {
-        unreachable!()
-    }
-
-    async fn open(&self, _spec: &Spec) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn forward(
-        &self,
-        _sandbox: SandboxId,
-        _port: u16,
-        _streams: Streams,
-    ) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn freeze(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn thaw(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn rest(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn fork(&self, _from: SandboxId, _spec: &Spec) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn destroy(&self, _sandbox: SandboxId) -> Result<(), SandboxError> {
-        unreachable!()
-    }
-
-    async fn stats(&self, _sandbox: SandboxId) -> Result<Reading, SandboxError> {
-        unreachable!()
-    }
-
-    async fn bill(&self, _owner: &Owner) -> Result<Cost, SandboxError> {
-        unreachable!()
-    }
-
-    async fn list(&self) -> Result<Vec<Listed>, SandboxError> {
-        unreachable!()
-    }
-
-    async fn prepare_image(
-        &self,
-        _recipe: &Recipe,
-        _news: mpsc::Sender<BuildNews>,
-    ) -> Result<Image, SandboxError> {
-        unreachable!()
-    }
-
-    async fn images(&self) -> Result<Vec<Image>, SandboxError> {
-        unreachable!()
-    }
-
-    async fn prune_images(&self, _keep_bytes: u64) -> Result<Vec<Image>, SandboxError> {
-        unreachable!()
-    }
+    contracts::never_asked!();
 }

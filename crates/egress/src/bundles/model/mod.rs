@@ -14,17 +14,17 @@ use contracts::secret::SecretName;
 use domain::policy::{HostName, Method, ModelProvider, RequestPath};
 use serde::Deserialize;
 
-pub use body::{BodyError, Wanted, read as read_body};
+pub use body::{BodyError, Wanted, judge as judge_body};
 
 use super::place::Place;
-use crate::ask::{Dialect, Scheme};
+use proxy::ask::{Dialect, Scheme};
 
 #[cfg(test)]
 #[path = "model_tests.rs"]
 mod tests;
 
 /// Where models answer inside, whoever provides them.
-pub const INSIDE_HOST: &str = "model.lamp.internal";
+pub const INSIDE_HOST: &str = proxy::ask::MODEL_HOST;
 
 /// What we know of one provider.
 #[derive(Debug, Clone, Deserialize)]

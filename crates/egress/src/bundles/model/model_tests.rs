@@ -6,7 +6,8 @@ use super::*;
 
 fn told(which: ModelProvider, costs: Costs, body: &Value) -> String {
     let provider = provider(which).unwrap();
-    match read_body(&provider, ProviderTools::Refused, costs, body.to_string().as_bytes()) {
+    let said = proxy::model::body::read(costs.into(), body.to_string().as_bytes());
+    match judge_body(&provider, ProviderTools::Refused, &said) {
         Ok(wanted) => format!("{:?} {:?}", wanted.model, wanted.most_output_tokens),
         Err(error) => error.to_string(),
     }
@@ -22,6 +23,24 @@ fn every_provider_is_read_and_has_operations() {
         assert!(provider.strip.contains(&header), "the program's own {header} would stay");
         assert!(provider.strip.iter().all(|it| *it == it.to_ascii_lowercase()));
     }
+}
+
+#[test]
+fn the_proxy_answers_in_the_words_of_the_tables_hosts() {
+    let hosts = ModelProvider::ALL
+        .iter()
+        .filter_map(|which| provider(*which).unwrap().place())
+        .map(|place| place.host().to_string())
+        .collect::<Vec<_>>();
+    assert_eq!(hosts, proxy::model::refused::KNOWN_HOSTS);
+}
+
+#[test]
+fn a_body_that_was_read_in_another_language_is_refused() {
+    let provider = provider(ModelProvider::Openai).unwrap();
+    let said = proxy::github::graphql::read(br#"{"query":"{a}"}"#);
+    let told = judge_body(&provider, ProviderTools::Allowed, &said);
+    assert!(matches!(told, Err(BodyError::Malformed(_))), "{told:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{Answers, Found, Sources, settings};
-use crate::bundles::strict_json;
+use proxy::strict_json;
 
 /// With a proxy that nobody serves, so that nothing is asked of anyone.
 const COMPLAINT: &[&str] = &[

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::policy::{Ecosystem, HostName};
 
 use super::place::Place;
-use crate::ask::Scheme;
+use proxy::ask::Scheme;
 
 #[cfg(test)]
 #[path = "registries_tests.rs"]

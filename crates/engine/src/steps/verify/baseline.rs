@@ -12,11 +12,13 @@ use feedback::{
 
 use super::{
     super::{Scene, Trouble, open, refused},
-    capture::{Captured, Ending},
     choice::Chosen,
     rounds::Round,
 };
-use crate::Hands;
+use crate::{
+    Hands,
+    captured::{Captured, Ending},
+};
 
 /// For each check its runs on the base commit.
 pub(super) async fn runs<H: Hands>(

@@ -17,11 +17,11 @@ use feedback::{
     verdict::{CheckVerdict, Conclusion, Outcome, Reason, Verdict},
 };
 
-use super::{
-    super::{Scene, refused},
-    capture::{Captured, Ending},
+use super::super::{Scene, refused};
+use crate::{
+    Hands,
+    captured::{Captured, Ending},
 };
-use crate::Hands;
 
 /// What stands behind checks that do not pass, if hosts do. `runs` are those on the change.
 pub(super) async fn failure<H: Hands>(

@@ -28,14 +28,16 @@ use feedback::{
     verdict::{Conclusion, Evidence, Outcome as CheckOutcome, Verdict, judge},
 };
 
-pub(crate) use self::{capture::Captured, tests_touched::Touched};
 use self::{
-    capture::Place,
     choice::{Chosen, Origin},
     rounds::Round,
 };
 use super::{Done, Outcome, Scene, Trouble, open};
-use crate::{Hands, record::ChecksRecord};
+use crate::{
+    Hands,
+    captured::{Captured, Place},
+    record::ChecksRecord,
+};
 
 /// The sandboxes in which a check that failed is run again before it is believed: each is another, so that no run finds what one before it
 /// has left.

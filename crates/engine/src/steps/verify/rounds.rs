@@ -9,10 +9,13 @@ use domain::{code::CommitId, task::Purpose};
 
 use super::{
     super::{Scene, Trouble, side},
-    capture::{Captured, Place, Runner},
+    capture::Runner,
     choice::Chosen,
 };
-use crate::Hands;
+use crate::{
+    Hands,
+    captured::{Captured, Place},
+};
 
 /// No check is run more often on one commit: it numbers the runs, so that each has a key of its own.
 const MOST: u32 = 8;

@@ -8,7 +8,7 @@ use domain::code::CommitId;
 use feedback::verdict::{
     Verdict,
     coverage::{self, ChangedLines, Summary},
-    weakened::{self, FileChange, Found, Version},
+    weakened::{self, FileChange, Version},
 };
 
 use super::{
@@ -16,13 +16,7 @@ use super::{
     Head,
     choice::Chosen,
 };
-use crate::Hands;
-
-#[derive(Debug, Default)]
-pub(crate) struct Touched {
-    pub(crate) weakened: Found,
-    pub(crate) coverage: Option<Summary>,
-}
+use crate::{Hands, touched::Touched};
 
 pub(super) async fn look<H: Hands>(
     scene: &Scene<'_, H>,

@@ -1,29 +1,10 @@
 //! The changed files, read once.
 
+pub(super) use super::change::{Change, Files, Side};
 use super::{
     ALL_BYTES, FILE_BYTES, FileChange, Found, Version, Weakened, Weakening,
-    commands::runs_commands,
-    languages::Language,
-    runners::loaded,
-    scan::{self, Test},
+    commands::runs_commands, languages::Language, runners::loaded, scan,
 };
-
-pub(super) struct Files<'a> {
-    pub(super) changes: Vec<Change<'a>>,
-}
-
-/// Both sides of one file, as far as they could be read.
-pub(super) struct Change<'a> {
-    pub(super) old: Option<Side<'a>>,
-    pub(super) new: Option<Side<'a>>,
-}
-
-pub(super) struct Side<'a> {
-    pub(super) path: &'a str,
-    pub(super) text: &'a str,
-    pub(super) language: Option<Language>,
-    pub(super) tests: Vec<Test>,
-}
 
 impl<'a> Files<'a> {
     pub(super) fn read(changes: &[FileChange<'a>], found: &mut Found) -> Self {

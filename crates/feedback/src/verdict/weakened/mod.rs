@@ -10,6 +10,7 @@
 //! Everything here is hostile, and read once, with limits.
 
 mod behind;
+mod change;
 mod checks;
 mod commands;
 mod compare;

@@ -18,6 +18,7 @@ use wire::{
     task::new::{self, BegunTasks, NewRepository, NewTask, PARALLEL, REPOSITORIES},
 };
 
+use super::super::named;
 use super::look;
 use crate::{
     extract::{Asked, NoWords, Words, bad},
@@ -147,7 +148,7 @@ fn check(wish: &NewTask) -> Answer<()> {
         most("model", model.as_deref(), 200)?;
     }
     for repository in &wish.repositories {
-        look::repository(&repository.name)?;
+        named::repository(&repository.name)?;
         most("url", Some(&repository.url), 4096)?;
         most("revision", repository.revision.as_deref(), 200)?;
     }
@@ -163,7 +164,7 @@ fn parsed(behind: &Behind, door: ChannelKind, wish: NewTask) -> Answer<Wish> {
     let NewTask { text, repositories, agent, model, attempts, budget_micros, .. } = wish;
     let repository = |wished: NewRepository| {
         Ok(WishedRepository {
-            name: look::repository(&wished.name)?,
+            name: named::repository(&wished.name)?,
             url: wished.url,
             revision: wished.revision,
             access: wished.access.map(|access| match access {

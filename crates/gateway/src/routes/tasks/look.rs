@@ -6,7 +6,6 @@ use axum::{
     extract::{Path, State},
 };
 use domain::{
-    code::RepositoryName,
     id::TaskId,
     task::{Event, Standing},
 };
@@ -19,7 +18,7 @@ use wire::{
     task::shown::{Places, Queue, QueuedTask, Task, TaskList, TaskQuery},
 };
 
-use super::TaskPath;
+use super::{super::named::repository, TaskPath};
 use crate::{
     extract::{NoWords, Words, bad},
     problem::Answer,
@@ -218,10 +217,6 @@ fn page(after: Option<&str>, size: u32) -> Answer<Page> {
         .transpose()
         .map_err(|_| bad("`after` is the `next` of the page before"))?;
     Ok(Page { before, size })
-}
-
-pub(crate) fn repository(name: &str) -> Answer<RepositoryName> {
-    name.parse().map_err(|error: domain::code::CodeNameError| bad(error.to_string()))
 }
 
 fn state(name: &str) -> Answer<String> {

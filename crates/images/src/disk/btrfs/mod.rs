@@ -24,7 +24,7 @@ use self::numbers::Numbers;
 use super::{
     DiskError,
     error::Trying,
-    room::{Space, Used},
+    space::{Space, Used},
     tree::{names, open_root},
 };
 

@@ -24,7 +24,7 @@ fn neighbours(disks: &Disks, limit: Limit) -> [Overlay; 2] {
 
 #[test]
 fn a_disk_is_full_at_its_limit_and_its_neighbour_is_not() {
-    let Some(disks) = Scratch::btrfs() else { return };
+    let disks = supported!(Scratch::btrfs());
     let [greedy, modest] = neighbours(&disks, Limit { bytes: 16 * MIB, files: 1_000 });
     let mut file = fs::File::create(greedy.path().join("big")).unwrap();
     let written = (0..64).take_while(|_| {
@@ -39,7 +39,7 @@ fn a_disk_is_full_at_its_limit_and_its_neighbour_is_not() {
 
 #[test]
 fn many_empty_files_reach_the_limit_too() {
-    let Some(disks) = Scratch::btrfs() else { return };
+    let disks = supported!(Scratch::btrfs());
     let [greedy, modest] = neighbours(&disks, Limit { bytes: 4 * MIB, files: 1_000 });
     let refused = (0..100_000)
         .find_map(|number| fs::File::create(greedy.path().join(format!("{number:0100}"))).err());
@@ -49,7 +49,7 @@ fn many_empty_files_reach_the_limit_too() {
 
 #[test]
 fn a_disk_is_forked_while_it_is_written_to() {
-    let Some(disks) = Scratch::btrfs() else { return };
+    let disks = supported!(Scratch::btrfs());
     let [running, _other] = neighbours(&disks, LIMIT);
     let stop = AtomicBool::new(false);
     std::thread::scope(|threads| {
@@ -75,7 +75,7 @@ fn a_disk_is_forked_while_it_is_written_to() {
 
 #[test]
 fn no_two_files_of_a_stack_have_the_same_number() {
-    let Some(disks) = Scratch::btrfs() else { return };
+    let disks = supported!(Scratch::btrfs());
     let fill = |at: &Path| (0..200).try_for_each(|n| fs::create_dir(at.join(format!("base-{n}"))));
     let base = disks.import_layer(&layer("base"), fill).unwrap();
     let at = disks.create_for_setup(&disk("setup"), LIMIT).unwrap();
@@ -102,7 +102,7 @@ fn no_two_files_of_a_stack_have_the_same_number() {
 
 #[test]
 fn the_numbers_of_layers_go_on_where_they_were_after_a_restart() {
-    let Some(mut scratch) = Scratch::btrfs() else { return };
+    let mut scratch = supported!(Scratch::btrfs());
     let inode = |path: &Path| fs::metadata(path).unwrap().ino();
     let mut highest = 0;
     for name in ["a", "b", "c"] {
@@ -117,7 +117,7 @@ fn the_numbers_of_layers_go_on_where_they_were_after_a_restart() {
 
 #[test]
 fn nobody_writes_to_a_layer() {
-    let Some(disks) = Scratch::btrfs() else { return };
+    let disks = supported!(Scratch::btrfs());
     let base = disks.import_layer(&layer("base"), with_file("lower")).unwrap();
     disks.create_for_setup(&disk("setup"), LIMIT).unwrap();
     let sealed = disks.seal(&disk("setup"), &layer("sealed")).unwrap();
@@ -129,7 +129,7 @@ fn nobody_writes_to_a_layer() {
 
 #[test]
 fn a_pool_is_found_again_mounted_or_not() {
-    let Some(mut scratch) = Scratch::btrfs() else { return };
+    let mut scratch = supported!(Scratch::btrfs());
     let upper = scratch.create(&disk("one"), LIMIT).unwrap().join("upper");
     fs::write(upper.join("file"), "kept").unwrap();
     let open = fs::File::open(upper.join("file")).unwrap();
@@ -147,7 +147,7 @@ fn a_pool_is_found_again_mounted_or_not() {
 
 #[test]
 fn a_pool_in_use_is_not_closed_and_a_closed_one_leaves_nothing() {
-    let Some(mut scratch) = Scratch::btrfs() else { return };
+    let mut scratch = supported!(Scratch::btrfs());
     let at = scratch.ground();
     let clone = scratch.disks.clone().unwrap();
     assert!(matches!(clone.close(), Err(DiskError::Unusable(_))));
@@ -166,7 +166,7 @@ fn a_pool_in_use_is_not_closed_and_a_closed_one_leaves_nothing() {
 
 #[test]
 fn the_accounts_of_removed_disks_go_with_them() {
-    let Some(mut scratch) = Scratch::btrfs() else { return };
+    let mut scratch = supported!(Scratch::btrfs());
     let accounts = |scratch: &Scratch| {
         let Ground::Btrfs(pool) = &*scratch.inner.ground else { panic!("not btrfs") };
         names_in(&pool.accounts).iter().filter(|name| name.starts_with("0_")).count()
@@ -188,7 +188,7 @@ fn the_accounts_of_removed_disks_go_with_them() {
     for _ in 0..2_000 {
         scratch.empty_trash().unwrap();
         if accounts(&scratch) == before {
-            return;
+            break;
         }
     }
     assert_eq!(accounts(&scratch), before);
@@ -196,7 +196,7 @@ fn the_accounts_of_removed_disks_go_with_them() {
 
 #[test]
 fn what_is_mounted_in_the_place_of_the_pool_is_left_alone() {
-    let Some(mut scratch) = Scratch::btrfs() else { return };
+    let mut scratch = supported!(Scratch::btrfs());
     let at = scratch.ground();
     scratch.disks.take().unwrap().close().unwrap();
     rustix::mount::mount("tmpfs", &at, "tmpfs", MountFlags::empty(), None).unwrap();
@@ -207,9 +207,7 @@ fn what_is_mounted_in_the_place_of_the_pool_is_left_alone() {
 
 #[test]
 fn a_budget_that_is_too_small_gives_plain_directories_and_the_reason() {
-    if Scratch::btrfs().is_none() {
-        return;
-    }
+    drop(supported!(Scratch::btrfs()));
     let root = tempfile::tempdir().unwrap();
     let little = Budget { bytes: MIB, ..BUDGET };
     let refused = Disks::open(root.path(), Wish::Btrfs, little).unwrap_err();

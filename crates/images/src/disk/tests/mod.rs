@@ -1,5 +1,4 @@
 //! Disks on both grounds: what both promise, and what each does in its own way.
-#![expect(clippy::print_stderr, reason = "a test says what this machine cannot show")]
 
 mod btrfs;
 mod crash;
@@ -14,6 +13,7 @@ use std::{
 
 use rustix::mount::{MountFlags, UnmountFlags};
 use tempfile::TempDir;
+use unsupported::{supported, unsupported};
 
 use super::*;
 
@@ -34,14 +34,13 @@ impl Scratch {
         Self::open(Wish::Plain)
     }
 
-    /// `None`, loudly, where this machine cannot have a pool.
-    fn btrfs() -> Option<Self> {
+    /// Why this machine cannot have a pool, where it cannot.
+    fn btrfs() -> Result<Self, &'static str> {
         let known = fs::read_to_string("/proc/filesystems").unwrap();
         if !rustix::process::geteuid().is_root() || !known.contains("btrfs") {
-            eprintln!("unsupported: a btrfs pool needs root and a kernel with btrfs");
-            return None;
+            return Err("a btrfs pool needs root and a kernel with btrfs");
         }
-        Some(Self::open(Wish::Btrfs))
+        Ok(Self::open(Wish::Btrfs))
     }
 
     fn open(wish: Wish) -> Self {

@@ -147,8 +147,7 @@ fn what_is_removed_is_gone_and_can_be_removed_again() {
 #[test]
 fn a_disk_that_rested_can_be_mounted_again() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("unsupported: mounting an overlay needs root");
-        return;
+        unsupported!("mounting an overlay needs root");
     }
     on_every_ground(|disks| {
         let base = disks.import_layer(&layer("base"), with_file("lower")).unwrap();

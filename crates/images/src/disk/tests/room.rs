@@ -4,17 +4,17 @@ use std::io::Write as _;
 
 use super::*;
 
-fn pool(guaranteed_bytes: u64) -> Option<Scratch> {
+fn pool(guaranteed_bytes: u64) -> Result<Scratch, &'static str> {
     pool_of(POOL, guaranteed_bytes)
 }
 
-fn pool_of(bytes: u64, guaranteed_bytes: u64) -> Option<Scratch> {
+fn pool_of(bytes: u64, guaranteed_bytes: u64) -> Result<Scratch, &'static str> {
     // Asked for the reason that it tells.
     drop(Scratch::btrfs()?);
     let root = tempfile::tempdir().unwrap();
     let budget = Budget { bytes, guaranteed_bytes };
     let disks = Disks::open(root.path(), Wish::Btrfs, budget).unwrap();
-    Some(Scratch { disks: Some(disks), root })
+    Ok(Scratch { disks: Some(disks), root })
 }
 
 fn limit(mib: u64) -> Limit {
@@ -39,7 +39,7 @@ fn fill_with_names(at: &Path) {
 
 #[test]
 fn a_greedy_disk_leaves_its_neighbours_all_that_is_guaranteed_to_them() {
-    let Some(disks) = pool(64 * MIB) else { return };
+    let disks = supported!(pool(64 * MIB));
     // Made first and last: who came first does not matter.
     let early = disks.create(&disk("early"), limit(64)).unwrap();
     let greedy = disks.create(&disk("greedy"), limit(4_096)).unwrap();
@@ -59,7 +59,7 @@ fn a_greedy_disk_leaves_its_neighbours_all_that_is_guaranteed_to_them() {
 
 #[test]
 fn many_empty_files_leave_neighbours_all_that_is_guaranteed_to_them() {
-    let Some(disks) = pool_of(POOL / 2, 16 * MIB) else { return };
+    let disks = supported!(pool_of(POOL / 2, 16 * MIB));
     let modest = disks.create(&disk("modest"), limit(16)).unwrap();
     let greedy = disks.create(&disk("greedy"), limit(16)).unwrap();
     let other = disks.create(&disk("other"), limit(4_096)).unwrap();
@@ -72,7 +72,7 @@ fn many_empty_files_leave_neighbours_all_that_is_guaranteed_to_them() {
 
 #[test]
 fn a_disk_that_does_not_fit_is_refused_with_the_numbers() {
-    let Some(disks) = pool(60 * MIB) else { return };
+    let disks = supported!(pool(60 * MIB));
     let made = (0..10).map(|number| disks.create(&disk(&format!("d{number}")), limit(60)));
     let made: Vec<_> = made.collect();
     let fit = made.iter().filter(|made| made.is_ok()).count();
@@ -99,7 +99,7 @@ fn a_disk_that_does_not_fit_is_refused_with_the_numbers() {
 
 #[test]
 fn what_was_lent_and_not_used_is_taken_back_for_others() {
-    let Some(disks) = pool(32 * MIB) else { return };
+    let disks = supported!(pool(32 * MIB));
     let granted = |name: &str| {
         let shares = disks.inner.room.granted();
         shares.get(name).copied().unwrap() / MIB
@@ -114,7 +114,7 @@ fn what_was_lent_and_not_used_is_taken_back_for_others() {
 
 #[test]
 fn a_server_that_comes_back_counts_what_is_written_to() {
-    let Some(mut disks) = pool(60 * MIB) else { return };
+    let mut disks = supported!(pool(60 * MIB));
     let fits = |number: &u32| disks.create(&disk(&format!("d{number}")), limit(60)).is_ok();
     let fit = (0..10).take_while(fits).count();
     disks.disks = None;
@@ -129,7 +129,7 @@ fn a_server_that_comes_back_counts_what_is_written_to() {
 
 #[test]
 fn a_layer_cannot_take_what_disks_were_promised() {
-    let Some(disks) = pool(64 * MIB) else { return };
+    let disks = supported!(pool(64 * MIB));
     let one = disks.create(&disk("one"), limit(64)).unwrap();
     let filled = disks.import_layer(&layer("large"), |at| {
         let mut file = fs::File::create(at.join("file"))?;
@@ -142,7 +142,7 @@ fn a_layer_cannot_take_what_disks_were_promised() {
 
 #[test]
 fn a_pool_grows_when_its_budget_was_raised() {
-    let Some(mut disks) = pool(MIB) else { return };
+    let mut disks = supported!(pool(MIB));
     let kept = disks.create(&disk("kept"), LIMIT).unwrap().join("upper/file");
     fs::write(&kept, "kept").unwrap();
     let before = disks.inner.ground.space().unwrap().total;

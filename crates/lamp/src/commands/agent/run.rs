@@ -4,6 +4,7 @@ use std::{io::Write, path::PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use config::text_file;
+use domain::shell;
 use terminal::{
     colors::Stream,
     exit::Exit,
@@ -237,12 +238,13 @@ impl Run {
             ("--sandbox", Some(sandbox)),
             ("--session", session),
         ];
-        let mut words = vec!["lamp agent run".to_owned(), quoted(&self.agent)];
+        let mut words = vec!["lamp agent run".to_owned(), shell::quoted(&self.agent)];
         for (flag, value) in flags {
-            words.extend(value.map(|value| format!("{flag} {}", quoted(value))));
+            words.extend(value.map(|value| format!("{flag} {}", shell::quoted(value))));
         }
         // One without a session knows nothing of what it was asked for.
-        let request = session.is_none().then(|| self.request.as_deref().map(quoted)).flatten();
+        let request =
+            session.is_none().then(|| self.request.as_deref().map(shell::quoted)).flatten();
         words.extend(request);
         format!("{} --say ANSWER", words.join(" "))
     }
@@ -386,15 +388,6 @@ enum Changes {
     Some,
     None,
     Unknown,
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@=".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Lines of standard input, as a person types them. The thread ends with the program: nobody can take back a read from a terminal.

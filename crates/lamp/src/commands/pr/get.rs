@@ -124,7 +124,7 @@ fn without_block(body: &str) -> &str {
 
 /// What can be typed now.
 fn next(pull: &Pull) -> String {
-    let (number, repo) = (pull.number, words::quoted(&words::line(&pull.repository, 200)));
+    let (number, repo) = (pull.number, domain::shell::quoted(&words::line(&pull.repository, 200)));
     match pull.state {
         PullState::Draft {} | PullState::Open {} => format!(
             "\nIt waits for review.\n  \

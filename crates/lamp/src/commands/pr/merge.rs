@@ -132,7 +132,7 @@ fn summary(pull: &Pull, head: &str) -> String {
 
 /// As a shell takes it.
 fn repo(pull: &Pull) -> String {
-    words::quoted(&words::line(&pull.repository, 200))
+    domain::shell::quoted(&words::line(&pull.repository, 200))
 }
 
 /// The task that made a pull request. One that takes a change back has none.

@@ -3,10 +3,11 @@
 use std::{
     io::{self, Write},
     os::fd::OwnedFd,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use anyhow::{Context as _, bail};
+use files::{Durability, Unfinished};
 use terminal::{
     exit::Exit,
     format::{Format, FormatFlag, write_json},
@@ -164,36 +165,26 @@ impl Copy {
         found: &Entry,
         to: &Path,
     ) -> anyhow::Result<Unpacked> {
-        use std::os::unix::fs::OpenOptionsExt as _;
         let to = match last_word(path) {
             Some(word) if to.is_dir() => to.join(word),
             Some(_) | None => to.to_owned(),
         };
         let content = client.read(sandbox, &self.at(path)).await.explained()?;
-        let part = beside(&to);
         let mode = (found.mode & 0o777) | 0o600;
         let most = self.most.0;
         let (from, feeding) = reader(content);
-        let (part_path, to_path) = (part.clone(), to.clone());
+        let to_path = to.clone();
         let writing = tokio::task::spawn_blocking(move || -> io::Result<u64> {
-            let mut file = std::fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(mode)
-                .open(&part_path)?;
+            let mut file = Unfinished::begin(&to_path, mode)?;
             let bytes = io::copy(&mut io::Read::take(from, most + 1), &mut file)?;
             if bytes > most {
                 return Err(io::Error::other("it is larger than `--most` allows"));
             }
-            std::fs::rename(&part_path, &to_path)?;
+            file.replace(Durability::Cache)?;
             Ok(bytes)
         });
         let (written, ()) = tokio::join!(writing, feeding);
-        let written = written?;
-        if written.is_err() {
-            drop(fs_err::remove_file(&part));
-        }
-        let bytes = written.with_context(|| format!("cannot write `{}`", to.display()))?;
+        let bytes = written?.with_context(|| format!("cannot write `{}`", to.display()))?;
         Ok(Unpacked { files: 1, bytes, links_left_out: 0 })
     }
 
@@ -233,11 +224,4 @@ impl Copy {
         sent.explained()?;
         packed?.context("cannot pack what to copy")
     }
-}
-
-/// A name beside `path` that nobody else has.
-fn beside(path: &Path) -> PathBuf {
-    use contracts::ids::IdSource as _;
-    let name = format!(".lamp-copy-{:x}", contracts::ids::SystemIds.next());
-    path.with_file_name(name)
 }

@@ -46,8 +46,10 @@ impl Revert {
 
 fn told(Reverted { reverts, pull }: &Reverted) -> String {
     let Pull { number, state: stands, .. } = pull;
-    let (repo, branch) =
-        (words::quoted(&words::line(&pull.repository, 200)), words::line(&pull.branch, 200));
+    let (repo, branch) = (
+        domain::shell::quoted(&words::line(&pull.repository, 200)),
+        words::line(&pull.branch, 200),
+    );
     match stands {
         PullState::Draft {} | PullState::Open {} => format!(
             "Pull request #{number} takes back #{reverts}, on the branch {branch}. Nothing is merged yet.\n  \

@@ -30,8 +30,8 @@ struct Host {
 }
 
 impl Host {
-    /// The parts of this host's table of mounts that `layout` has; `None`, said aloud, if nothing can be made.
-    fn with(layout: Layout, test: &str) -> Option<Self> {
+    /// The parts of this host's table of mounts that `layout` has, or why nothing can be made there.
+    fn with(layout: Layout, test: &str) -> Result<Self, String> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let kept: Vec<&str> = mounts.lines().filter(|line| layout.keeps(line)).collect();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap();
@@ -39,10 +39,9 @@ impl Host {
         let host =
             Self { groups: ControlGroups::find(&kept.join("\n"), &own, Path::new("/"), &place) };
         if host.groups.found.places.is_empty() {
-            eprintln!("unsupported: {layout:?}: {:?}", host.groups.weaker());
-            return None;
+            return Err(format!("{layout:?}: {:?}", host.groups.weaker()));
         }
-        Some(host)
+        Ok(host)
     }
 }
 

@@ -2,13 +2,15 @@
 
 use std::{fs, os::unix::process::ExitStatusExt, time::Instant};
 
+use unsupported::supported;
+
 use super::{Host, Layout, Limits, ROOMY, Shell, until};
 use crate::control_groups::GroupError;
 
 const KILLED: Option<i32> = Some(9);
 
 fn memory_over_the_limit_kills_the_offender(layout: Layout) {
-    let Some(host) = Host::with(layout, "memory") else { return };
+    let host = supported!(Host::with(layout, "memory"));
     let limits = Limits { memory_bytes: 32 << 20, ..ROOMY };
     let group = host.groups.create("eater", &limits).unwrap();
     let mut shell = Shell::inside(&group, "tail /dev/zero; echo survived $?; read wait");
@@ -32,7 +34,7 @@ fn version_one_alone_limits_memory() {
 
 #[test]
 fn the_number_of_processes_is_held() {
-    let Some(host) = Host::with(Layout::AsMounted, "pids") else { return };
+    let host = supported!(Host::with(Layout::AsMounted, "pids"));
     let group = host.groups.create("many", &Limits { pids: 8, ..ROOMY }).unwrap();
     let script =
         "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 99 >/dev/null & done; echo all; read wait";
@@ -46,7 +48,7 @@ fn the_number_of_processes_is_held() {
 }
 
 fn a_share_of_the_cpu_is_not_exceeded(layout: Layout) {
-    let Some(host) = Host::with(layout, "cpu") else { return };
+    let host = supported!(Host::with(layout, "cpu"));
     let group = host.groups.create("busy", &Limits { cpu_millis: 200, ..ROOMY }).unwrap();
     let began = Instant::now();
     let mut shell = Shell::inside(
@@ -72,7 +74,7 @@ fn version_one_alone_holds_and_counts_the_cpu() {
 }
 
 fn the_frozen_are_silent_until_thawed(layout: Layout) {
-    let Some(host) = Host::with(layout, "freeze") else { return };
+    let host = supported!(Host::with(layout, "freeze"));
     let group = host.groups.create("cold", &ROOMY).unwrap();
     let mut shell = Shell::inside(&group, "while read line; do echo $line; done");
     shell.say("before");
@@ -102,7 +104,7 @@ fn version_two_freezes_and_thaws_without_controllers() {
 }
 
 fn a_bomb_of_forks_ends(layout: Layout) {
-    let Some(host) = Host::with(layout, "bomb") else { return };
+    let host = supported!(Host::with(layout, "bomb"));
     let limited = Limits { pids: 64, ..ROOMY };
     let group = host.groups.create("bomb", &limited).unwrap();
     let script = if host.groups.abilities().pids.is_given() {
@@ -157,7 +159,7 @@ fn the_frozen_can_be_killed() {
 
 #[test]
 fn a_group_is_found_again_and_not_made_twice_while_it_lives() {
-    let Some(host) = Host::with(Layout::AsMounted, "again") else { return };
+    let host = supported!(Host::with(Layout::AsMounted, "again"));
     let group = host.groups.create("one", &ROOMY).unwrap();
     let shell = Shell::inside(&group, "read wait");
     assert!(matches!(host.groups.create("one", &ROOMY), Err(GroupError::Exists(_))));
@@ -175,7 +177,7 @@ fn a_group_is_found_again_and_not_made_twice_while_it_lives() {
 
 #[test]
 fn groups_below_a_group_go_with_it() {
-    let Some(host) = Host::with(Layout::AsMounted, "below") else { return };
+    let host = supported!(Host::with(Layout::AsMounted, "below"));
     let group = host.groups.create("outer", &ROOMY).unwrap();
     for directory in group.directories() {
         fs::create_dir_all(directory.join("inner/inmost")).unwrap();
@@ -186,7 +188,7 @@ fn groups_below_a_group_go_with_it() {
 
 #[test]
 fn bytes_are_counted() {
-    let Some(host) = Host::with(Layout::AsMounted, "io") else { return };
+    let host = supported!(Host::with(Layout::AsMounted, "io"));
     // The temporary directory may be memory, which costs no bytes of io; the tests themselves are on a disk.
     let tests = std::env::current_exe().unwrap();
     let file = tempfile::NamedTempFile::new_in(tests.parent().unwrap()).unwrap();
@@ -201,7 +203,7 @@ fn bytes_are_counted() {
 
 #[test]
 fn a_name_is_one_plain_word() {
-    let Some(host) = Host::with(Layout::AsMounted, "name") else { return };
+    let host = supported!(Host::with(Layout::AsMounted, "name"));
     for wrong in ["", ".", "..", "a/b", "../x", "a.b", "a b", "a\0", &"x".repeat(129)] {
         assert!(matches!(host.groups.create(wrong, &ROOMY), Err(GroupError::Name(_))), "{wrong}");
         assert!(host.groups.adopt(wrong).is_none());
@@ -210,7 +212,7 @@ fn a_name_is_one_plain_word() {
 
 #[test]
 fn a_new_group_costs_well_under_a_millisecond() {
-    let Some(host) = Host::with(Layout::AsMounted, "cost") else { return };
+    let host = supported!(Host::with(Layout::AsMounted, "cost"));
     let mut costs: Vec<u128> = (0..100)
         .map(|number| {
             let began = Instant::now();

@@ -85,3 +85,31 @@ fn the_log_has_a_line_for_each_request() {
         .collect();
     assert_eq!(wires, ALL.map(Wire::name));
 }
+
+#[test]
+fn what_was_said_before_and_answered_is_memory_and_housekeeping_is_none() {
+    let model = Model::new();
+    let remembers = |wire, lines: &[Line<'_>]| {
+        model.answer(&request(wire, How::Whole, lines));
+        model.requests().pop().unwrap().remembered
+    };
+    for wire in ALL {
+        let fresh = [
+            Line::User("# AGENTS.md instructions for /repo"),
+            Line::User("<environment_context>"),
+            Line::User("And now?"),
+            Line::Called,
+            Line::User("<system-reminder>Be good."),
+        ];
+        assert_eq!(remembers(wire, &fresh), Vec::<String>::new());
+        let resumed = [
+            Line::User("<environment_context>"),
+            Line::User("Fix the sum."),
+            Line::Called,
+            Line::Said("Done."),
+            Line::User("Nobody answered this."),
+            Line::User("And now?"),
+        ];
+        assert_eq!(remembers(wire, &resumed), ["Fix the sum."]);
+    }
+}

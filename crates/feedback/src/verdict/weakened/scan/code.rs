@@ -2,10 +2,7 @@
 
 use std::ops::Range;
 
-use super::{
-    super::{languages::Language, mask::mask},
-    Mark, Measure, Scope, Test, measure,
-};
+use super::super::{languages::Language, mask::mask};
 
 const NONE: u32 = u32::MAX;
 
@@ -102,22 +99,6 @@ impl<'a> Code<'a> {
     pub(super) fn afford(&mut self, body: Range<usize>) -> Option<Range<usize>> {
         self.left = self.left.checked_sub(body.len())?;
         Some(body)
-    }
-
-    pub(super) fn test(
-        &self,
-        name: &str,
-        at: usize,
-        mark: Mark,
-        body: Option<Range<usize>>,
-    ) -> Test {
-        let measure = body.map_or_else(Measure::default, |body| measure::measure(self, body));
-        Test { name: name.to_owned(), scope: Scope::Test, line: self.line(at), mark, measure }
-    }
-
-    pub(super) fn group(&self, name: &str, at: usize, mark: Mark) -> Test {
-        let measure = Measure::default();
-        Test { name: name.to_owned(), scope: Scope::Group, line: self.line(at), mark, measure }
     }
 
     pub(super) fn language(&self) -> Language {

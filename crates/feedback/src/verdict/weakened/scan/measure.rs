@@ -5,13 +5,31 @@ use std::{
     ops::Range,
 };
 
-use super::{super::languages::Language, Measure, code::Code};
+use super::{super::languages::Language, Mark, Measure, Scope, Test, code::Code};
 
 const LINES_LIMIT: usize = 500;
 /// What an assertion is compared with itself by; longer ones are no mistake and no trick.
 const ARGUMENT_BYTES: usize = 200;
 
-pub(super) fn measure(code: &Code<'_>, body: Range<usize>) -> Measure {
+impl Code<'_> {
+    pub(super) fn test(
+        &self,
+        name: &str,
+        at: usize,
+        mark: Mark,
+        body: Option<Range<usize>>,
+    ) -> Test {
+        let measure = body.map_or_else(Measure::default, |body| measured(self, body));
+        Test { name: name.to_owned(), scope: Scope::Test, line: self.line(at), mark, measure }
+    }
+
+    pub(super) fn group(&self, name: &str, at: usize, mark: Mark) -> Test {
+        let measure = Measure::default();
+        Test { name: name.to_owned(), scope: Scope::Group, line: self.line(at), mark, measure }
+    }
+}
+
+fn measured(code: &Code<'_>, body: Range<usize>) -> Measure {
     let mut measure = Measure {
         is_known: true,
         lines: hashes(code.original(body.clone())),
