@@ -104,7 +104,7 @@ pub enum OrderError {
     Unreadable {
         error: SandboxError,
         /// Where its name stands for another repository here: a name that is free.
-        taken: Option<Taken>,
+        taken: Option<Box<Taken>>,
     },
     #[error("`{repository}` is on no branch that a change could go into: {error}")]
     NoBranch { repository: RepositoryName, error: ForgeError },

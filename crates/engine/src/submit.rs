@@ -74,7 +74,7 @@ pub(crate) async fn ask<H: Hands>(
     ask: Ask,
 ) -> Result<Task, SubmitError> {
     let Ask::RaiseBudget { to } = ask else {
-        return command(engine, task, Command::Ask { by, ask }).await;
+        return Box::pin(command(engine, task, Command::Ask { by, ask })).await;
     };
     let orders = engine.hands.orders();
     let most = orders.largest_budget();
@@ -84,7 +84,7 @@ pub(crate) async fn ask<H: Hands>(
         remember_refusal(engine, task, by, ask.name(), &why).await?;
         return Err(refusal.into());
     }
-    let raised = command(engine, task, Command::Ask { by, ask }).await?;
+    let raised = Box::pin(command(engine, task, Command::Ask { by, ask })).await?;
     orders.allow(task, raised.budget());
     Ok(raised)
 }

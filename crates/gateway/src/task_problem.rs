@@ -80,12 +80,14 @@ fn help_with_order(error: &OrderError) -> Option<String> {
         OrderError::Unplaced { repository } => Some(format!(
             "name it once with `--repo {repository}=ADDRESS`, or take it out of the agent's file"
         )),
-        OrderError::Unreadable { taken: Some(Taken { free, url }), .. } => {
-            Some(format!("give it a name of its own: `--repo {free}={url}`"))
-        }
-        OrderError::Unreadable { taken: None, .. } => Some(
-            "look at the repository's address, and whether this server may read it".to_owned(),
-        ),
+        OrderError::Unreadable { taken, .. } => Some(match taken.as_deref() {
+            Some(Taken { free, url }) => {
+                format!("give it a name of its own: `--repo {free}={url}`")
+            }
+            None => {
+                "look at the repository's address, and whether this server may read it".to_owned()
+            }
+        }),
         OrderError::NoBranch { .. } => {
             Some("go to a branch there first: `git checkout BRANCH`".to_owned())
         }
@@ -280,7 +282,7 @@ mod tests {
             OrderError::OnlyRead { repository: web() },
             OrderError::Unplaced { repository: web() },
             unreadable(None),
-            unreadable(Some(free)),
+            unreadable(Some(Box::new(free))),
             OrderError::NoBranch { repository: web(), error: rejected() },
             OrderError::Forge(ForgeError::NoRepository(web())),
             OrderError::Forge(rejected()),

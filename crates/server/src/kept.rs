@@ -92,6 +92,7 @@ impl Kept {
 }
 
 /// Why the files cannot be used, with what to do about it.
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 pub(crate) fn unusable(error: FilesError) -> anyhow::Error {
     hinted(&error, error.help())
 }

@@ -39,8 +39,8 @@ impl Networks {
     }
 
     /// What the setup of an image may reach: all that the policy allows a setup.
-    pub(crate) fn for_setup(&self, owner: &Owner) -> Option<Network> {
-        Some(self.reloader.layers().for_setup(owner))
+    pub(crate) fn for_setup(&self, owner: &Owner) -> Network {
+        self.reloader.layers().for_setup(owner)
     }
 }
 
@@ -54,7 +54,7 @@ impl gateway::sockets::Networks for Networks {
     }
 
     fn for_setup(&self, owner: &Owner) -> Option<Network> {
-        self.for_setup(owner)
+        Some(self.for_setup(owner))
     }
 
     fn explain(

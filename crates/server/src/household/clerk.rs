@@ -26,8 +26,10 @@ impl Orders for Clerk {
         // What cannot be read now is told now.
         for WishedRepository { name, url, .. } in &wish.repositories {
             let brought = self.mirrored.bring_up_to_date(name, url, None).await;
-            brought
-                .map_err(|error| OrderError::Unreadable { error, taken: taken(wish, &known) })?;
+            brought.map_err(|error| OrderError::Unreadable {
+                error,
+                taken: taken(wish, &known).map(Box::new),
+            })?;
         }
         Ok(ordered)
     }

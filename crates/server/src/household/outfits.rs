@@ -110,7 +110,7 @@ impl Outfitter {
         let mut built = None;
         let owner = Owner::Task(sketch.wanted.task);
         for layer in sketch.agent_layers() {
-            let network = self.networks.for_setup(&owner);
+            let network = Some(self.networks.for_setup(&owner));
             let image = self.prepare(&recipe::recipe(&layer, base, network)).await?;
             base = Base::Image(image.key.clone());
             built = Some(image);
