@@ -4,6 +4,7 @@
 //!  rooms      the table in ARCHITECTURE.md   against  cargo metadata
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
+//!  glossary   docs/GLOSSARY.md               against  the code that its words are about
 //!  links      every relative markdown link   against  the files and headings it points at
 //!  tidy       every file that git would commit: small rules that a reviewer should not have to remember
 //! ```
@@ -12,6 +13,7 @@
 //! than one test run.
 #![cfg(test)]
 
+mod glossary;
 mod links;
 mod promises;
 mod rooms;
