@@ -6,6 +6,7 @@
 //!  supply     deny.toml                      against  cargo tree
 //!  promises   docs/PROMISES.md               against  the tests that it names
 //!  cycles     the modules of every room: none needs one that needs it
+//!  glossary   docs/GLOSSARY.md               against  the code that its words are about
 //!  links      every relative markdown link   against  the files and headings it points at
 //!  functions  which of them are tests, and how they end
 //!  left_out   what tests/unsupported.txt excuses on CI, and the script that reads it
@@ -19,6 +20,7 @@
 
 mod cycles;
 mod functions;
+mod glossary;
 mod left_out;
 mod links;
 mod modules;

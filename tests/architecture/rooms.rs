@@ -102,6 +102,26 @@ fn rooms_use_only_the_rooms_they_may() {
 }
 
 #[test]
+fn the_drawing_has_every_room_once_and_arrows_that_point_down() {
+    let (rooms, lines) = (rooms(), drawing());
+    let height = |room: &str| lines.iter().position(|line| line.iter().any(|drawn| drawn == room));
+    let mut wrong = Vec::new();
+    for (name, room) in rooms.iter().filter(|(name, _)| *name != "testkit") {
+        let drawn = lines.iter().flatten().filter(|drawn| *drawn == name).count();
+        if drawn != 1 {
+            wrong.push(format!("`{name}` is drawn {drawn} times"));
+        }
+        for used in room.may_use.iter().filter(|used| height(used) <= height(name)) {
+            wrong.push(format!("`{name}` uses `{used}`, which is not drawn below it"));
+        }
+    }
+    for drawn in lines.iter().flatten().filter(|drawn| !rooms.contains_key(*drawn)) {
+        wrong.push(format!("`{drawn}` is drawn, and has no row"));
+    }
+    assert_none("make the drawing of rooms in ARCHITECTURE.md agree with their table", &wrong);
+}
+
+#[test]
 fn the_table_names_only_rooms() {
     let rooms = rooms();
     let wrong: Vec<String> = rooms
@@ -205,6 +225,15 @@ fn rooms() -> BTreeMap<String, Room> {
             (name, Room { sentence: sentence.clone(), may_use, is_here })
         })
         .collect()
+}
+
+/// The rooms that stand on each line of the drawing, from the top. The first word of a line is what the line is called.
+fn drawing() -> Vec<Vec<String>> {
+    let text = read("ARCHITECTURE.md");
+    let drawn = text.split("```text\n").find(|block| block.starts_with(" program "));
+    let drawn = drawn.and_then(|block| block.split("```").next());
+    let drawn = drawn.expect("ARCHITECTURE.md has no drawing whose first line is `program`");
+    drawn.lines().map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect()).collect()
 }
 
 fn packages() -> Vec<Package> {

@@ -1,4 +1,25 @@
-//! The phases of the pipeline, in their order (PL: research → plan → gate → implement → ...).
+//! The phases of the pipeline, in their order (PL: research → plan → gate → implement → …).
+//!
+//! Seven enums speak of phases, because seven rooms ask seven different questions. Side by side:
+//!
+//! | [`Phase`]: whose clock runs? | [`Work`]: who holds what? | [`Step`]: what is due? | [`Purpose`]: which sandbox? | agent's `Mode`: what is asked? | [`EgressPhase`]: which network? |
+//! |---|---|---|---|---|---|
+//! | prepare | what comes next | `Open` | that of what comes next | – | `Setup`, while an image is built |
+//! | research | – | `Research` | `Research` | `Research` | `Research` |
+//! | plan | – | `Plan` | `Research` | `Plan` | `Research` |
+//! | *the gate: a person* | | `Rest`, `Tell` | none works | – | – |
+//! | implement | a mandate | `Implement` | `Implement` | `Implement` | `Implement` |
+//! | verify | a mandate, a commit | `Verify` | `Verify`, one for base and one for head | – (no agent) | `Implement` |
+//! | review | a mandate, a commit | `Review` | `Review` | `Review` | `Review` |
+//! | deliver | a mandate, a commit | `Deliver` | none: on the host | – | – |
+//!
+//! `Mode` is `contracts::agent::Mode`. Two rooms may not use `contracts` and have the same four words of their own: `apprentice` (inside a
+//! sandbox) and `wire` (as JSON).
+//!
+//! [`Work`]: crate::task::Work
+//! [`Step`]: crate::task::Step
+//! [`Purpose`]: crate::task::Purpose
+//! [`EgressPhase`]: crate::policy::EgressPhase
 
 use std::{fmt, str::FromStr};
 

@@ -76,7 +76,9 @@ impl Spellings {
     fn each(&mut self, raw: &[u8], put: impl Fn(u8, &mut Vec<u8>)) {
         // Room for all of it, so that growing leaves no copy behind.
         let mut out = Zeroizing::new(Vec::with_capacity(raw.len() * 6));
-        raw.iter().for_each(|byte| put(*byte, &mut out));
+        for byte in raw {
+            put(*byte, &mut out);
+        }
         self.add(&out);
     }
 

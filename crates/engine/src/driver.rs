@@ -14,9 +14,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     Engine, Hands,
     held::{Held, Holding},
-    keeper,
     settle::settle,
     steps::{self, Ended, Scene},
+    sweeper,
     transcript::Unfinished,
     watch,
     witness::Moment,
@@ -40,7 +40,7 @@ pub(crate) async fn drive<H: Hands>(engine: &Engine<H>, stop: CancellationToken)
         claim_loop(&drive),
         keep_leases(&drive),
         listen(&drive, changes),
-        keeper::sweep_regularly(engine, &stop),
+        sweeper::sweep_regularly(engine, &stop),
         watch::watch_regularly(engine, &stop),
     );
     drive.running.close();

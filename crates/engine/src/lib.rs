@@ -13,7 +13,7 @@
 //!
 //! [`Engine`] is the whole of it, and [`Front`] is what doors see of it: tasks taken on, asked and looked at, and pull requests, of which
 //! a task hears at once. `driver` claims and runs, `steps` has one file per step, `settle` writes
-//! outcomes, `transcript` keeps what agents say, `keeper` removes what nobody owns,
+//! outcomes, `transcript` keeps what agents say, `sweeper` removes what nobody owns,
 //! `watch` looks at open pull requests.
 
 mod baselines;
@@ -26,7 +26,6 @@ mod estimate;
 mod front;
 mod hands;
 mod held;
-mod keeper;
 mod last_words;
 pub mod record;
 mod redactor;
@@ -36,6 +35,7 @@ mod state;
 mod steps;
 mod stretches;
 mod submit;
+mod sweeper;
 mod touched;
 mod transcript;
 mod watch;

@@ -5,7 +5,7 @@
 //!
 //! The order is what makes the last reading the last. Another engine may have been cut off in the middle of
 //! an earlier step and still go on with it. Once the credentials are withdrawn it spends nothing more, and
-//! gets no others. What it opens even now, [`crate::keeper`] finds.
+//! gets no others. What it opens even now, [`crate::sweeper`] finds.
 
 use contracts::{
     forge::{Author, Comment, Pull, PullError, PullRequests as _, PullState},

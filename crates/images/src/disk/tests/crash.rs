@@ -37,9 +37,7 @@ fn plain_directories_are_cleaned_at_the_next_start() {
 
 #[test]
 fn a_pool_is_cleaned_at_the_next_start() {
-    if let Some(scratch) = Scratch::btrfs() {
-        leaves_nothing(scratch, Wish::Btrfs);
-    }
+    leaves_nothing(supported!(Scratch::btrfs()), Wish::Btrfs);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use super::*;
 /// Runs a promise on every ground that this machine has.
 fn on_every_ground(promise: impl Fn(&Scratch)) {
     promise(&Scratch::plain());
-    if let Some(scratch) = Scratch::btrfs() {
-        promise(&scratch);
+    match Scratch::btrfs() {
+        Ok(scratch) => promise(&scratch),
+        Err(why) => unsupported::part("on btrfs", why),
     }
 }
 
