@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     table,
-    tree::{assert_none, files_with, read, root},
+    tree::{assert_none, read, root},
 };
 
 const HEADING: &[&str] = &["word", "means", "where"];

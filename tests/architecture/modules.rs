@@ -99,6 +99,10 @@ fn resolved(
 }
 
 /// The module that `name` was imported from into `at`, if it was; none, if it comes from another room.
+#[expect(
+    clippy::option_option,
+    reason = "not imported, or from another room: both are none, and not the same"
+)]
 fn imported(
     modules: &BTreeMap<Place, Module>,
     at: &[String],

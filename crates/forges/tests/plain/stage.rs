@@ -221,15 +221,15 @@ pub(crate) fn delivery(commit: &CommitId) -> Delivery {
 pub(crate) struct Forge {
     host: GitHost,
     sandboxes: Directory,
-    forge: PlainGit<Directory>,
+    plain: PlainGit<Directory>,
     mirror: PathBuf,
 }
 
 impl Forge {
     fn open(host: GitHost, sandboxes: Directory) -> Self {
-        let forge = PlainGit::open(host.clone(), sandboxes.clone()).unwrap();
+        let plain = PlainGit::open(host.clone(), sandboxes.clone()).unwrap();
         let mirror = host.mirrors.known(&repository()).unwrap().path;
-        Self { host, sandboxes, forge, mirror }
+        Self { host, sandboxes, plain, mirror }
     }
 
     pub(crate) fn is(&self, inside: Inside) {
@@ -259,7 +259,7 @@ impl Deref for Forge {
     type Target = PlainGit<Directory>;
 
     fn deref(&self) -> &Self::Target {
-        &self.forge
+        &self.plain
     }
 }
 

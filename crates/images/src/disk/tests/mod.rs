@@ -69,6 +69,7 @@ impl std::ops::Deref for Scratch {
 }
 
 impl Drop for Scratch {
+    #[expect(clippy::print_stderr, reason = "a test that ends cannot fail any more")]
     fn drop(&mut self) {
         if let Some(disks) = self.disks.take()
             && let Err(error) = disks.close()

@@ -70,6 +70,7 @@ impl Files {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` gives it")]
 fn unusable(error: FilesError) -> anyhow::Error {
     hinted(&error, error.help())
 }
