@@ -4,10 +4,10 @@
 use proxy::{
     ask::Upgrade,
     readers::{
-        framing::{BodyLength, ChunkReader, Chunked},
+        framing::{ChunkReader, Chunked},
         head::{
-            HEAD_LIMIT, HEADER_LIMIT, HeadError, RequestHead, RequestTarget, Scan, request,
-            response,
+            BodyLength, HEAD_LIMIT, HEADER_LIMIT, HeadError, RequestHead, RequestTarget, Scan,
+            request, response,
         },
     },
 };

@@ -15,17 +15,6 @@ use crate::{
     tree::{assert_none, files_with},
 };
 
-/// Modules that need each other still, by room and parent. A row goes when its cycle does, and none is added.
-const KNOWN: &[(&str, &str)] = &[
-    // A ruling explains and refuses; a member remembers what was looked at.
-    ("egress", "broker"),
-    // A head has a length, and a length is read from headers.
-    ("proxy", "readers"),
-    ("proxy", "readers::head"),
-    // A sandbox owns its pool, names and reach, which ask for it again; a relay and its two directions.
-    ("proxy", "serving"),
-];
-
 /// An arrow, with a path that makes it one.
 type Arrows = BTreeMap<(String, String), String>;
 
@@ -44,23 +33,13 @@ fn no_two_modules_of_a_room_need_each_other() {
         }
         rooms.entry(room.to_owned()).or_default().push((path.to_owned(), file.text));
     }
-    let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut wrong = Vec::new();
     for (room, files) in &rooms {
         let files = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
         for (parent, cycle) in cycles(&modules(files)) {
-            if KNOWN.contains(&(room, parent.as_str())) {
-                seen.insert((room.clone(), parent));
-            } else {
-                wrong.push(format!("{room}, {}: {cycle}", in_words(&parent)));
-            }
+            wrong.push(format!("{room}, {}: {cycle}", in_words(&parent)));
         }
     }
-    let gone = KNOWN
-        .iter()
-        .filter(|(room, parent)| !seen.contains(&((*room).to_owned(), (*parent).to_owned())));
-    wrong.extend(gone.map(|(room, parent)| {
-        format!("{room}, {}: its cycle is gone; take it out of KNOWN", in_words(parent))
-    }));
     assert_none("move what both need to where neither needs the other", &wrong);
 }
 

@@ -209,7 +209,7 @@ pub struct Grant {
     pub set: Vec<(String, Secret)>,
     /// Placeholders that are swapped, in the places that each allows.
     pub swaps: Vec<Swap>,
-    /// Values that must not come back from the host. Their base64 and Basic forms are looked for as well.
+    /// Values that must not come back from the host, in whatever spelling ([`domain::spellings`]).
     pub scrub: Vec<Secret>,
     pub body: Body,
     pub upgrade: Upgrade,

@@ -8,8 +8,8 @@ use super::{
     credentials::{Bound, For},
     ledger::{ExchangeRecord, Record, What},
     member::{Member, Open, lock},
-    refusal::About,
-    ruling::{Connection, Judged, Permit, Ruling, unknown},
+    refusal::{About, unknown},
+    ruling::{Connection, Judged, Permit, Ruling},
     traffic::Room,
 };
 use crate::model::budget::{Reservation, estimate};

@@ -248,7 +248,7 @@ impl World {
 
     async fn request(&self, number: u64, line: &str, body: Option<&str>) -> Answer {
         let (method, url) = line.split_once(' ').unwrap();
-        let mut request = explain::request(method, url).unwrap();
+        let mut request = url::request(method, url).unwrap();
         if let Some(body) = body {
             // As the proxy does: it reads in the language that it is asked for.
             let first = self.ask(number, Question::Request(Box::new(request.clone()))).await;
@@ -393,7 +393,7 @@ async fn a_programs_own_key_stays_behind_whatever_rule_allows_the_model() {
         assert!(grant.strip.contains(&"x-api-key".to_owned()), "{line}");
         assert!(grant.set.is_empty(), "{line}: no rule names the model");
     }
-    let mut talk = explain::request("GET", "https://api.example.com/live").unwrap();
+    let mut talk = url::request("GET", "https://api.example.com/live").unwrap();
     talk.upgrade = Some("websocket".to_owned());
     let grant = granted(world.ask(2, Question::Request(Box::new(talk))).await);
     assert_eq!((grant.upgrade, grant.swaps.len()), (proxy::ask::Upgrade::WebSocket, 0));

@@ -5,7 +5,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use domain::{id::SandboxId, time::Timestamp};
+use domain::id::SandboxId;
 
 use super::{
     Broker,
@@ -20,30 +20,10 @@ pub trait Causes: Send + Sync + 'static {
     fn find(&self, sandbox: SandboxId, peer: SocketAddr) -> Option<String>;
 }
 
-/// How often one sandbox's commands are looked for.
-const LOOKS_A_MINUTE: u32 = 30;
 /// How many are looked for at one time.
 pub(super) const LOOKS_AT_ONCE: usize = 2;
 /// How long the program waits for its answer because of it.
 const PATIENCE: Duration = Duration::from_millis(250);
-
-/// How many looks are left.
-#[derive(Debug, Default)]
-pub(super) struct Looks {
-    minute: i64,
-    taken: u32,
-}
-
-impl Looks {
-    fn take(&mut self, now: Timestamp) -> bool {
-        let minute = now.as_millis().div_euclid(60_000);
-        if minute != self.minute {
-            *self = Self { minute, taken: 0 };
-        }
-        self.taken += 1;
-        self.taken <= LOOKS_A_MINUTE
-    }
-}
 
 impl Broker {
     /// Looks for whoever asked what was refused, before it hears so.
@@ -85,21 +65,5 @@ impl Broker {
             found
         });
         tokio::time::timeout(PATIENCE, looking).await.ok()?.ok()?
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn looks_are_counted_by_the_minute() {
-        let mut looks = Looks::default();
-        let taken = |looks: &mut Looks, at| {
-            (0..100).filter(|_| looks.take(Timestamp::from_millis(at))).count()
-        };
-        assert_eq!(taken(&mut looks, 60_000), 30);
-        assert_eq!(taken(&mut looks, 119_999), 0);
-        assert_eq!(taken(&mut looks, 120_000), 30);
     }
 }

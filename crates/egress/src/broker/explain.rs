@@ -3,14 +3,17 @@
 pub use contracts::egress::{Denial, Explanation, Handling, LayerSays, Says, Verdict};
 use domain::policy::{Rule, Rules};
 
-use super::ruling::{Connection, Judged, Ruling};
-use crate::bundles::place::{Place, PlaceError};
-use proxy::ask::{Body, Dial, Refusal, Request, Way};
+use super::{
+    ruling::{Connection, Judged, Ruling},
+    url,
+};
+use crate::bundles::place::PlaceError;
+use proxy::ask::{Body, Dial, Refusal, Request};
 
 impl Ruling {
     /// `url` without a user; a query counts, a fragment does not.
     pub fn explain(&self, method: &str, url: &str) -> Result<Explanation, PlaceError> {
-        let request = request(method, url)?;
+        let request = url::request(method, url)?;
         let connection = match self.connect(&request.host, request.port) {
             Connection::Refused(_) => Handling::Refused,
             Connection::Opaque { .. } => Handling::Opaque,
@@ -77,26 +80,4 @@ impl Ruling {
             .collect();
         (layers, belonging.bundles.iter().map(ToString::to_string).collect(), notes)
     }
-}
-
-pub(super) fn request(method: &str, url: &str) -> Result<Request, PlaceError> {
-    let url = if url.contains("://") { url.to_owned() } else { format!("https://{url}") };
-    let place: Place = url.parse()?;
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-    let target = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/");
-    let target = target.split('#').next().unwrap_or(target);
-    Ok(Request {
-        host: place.host().to_string(),
-        port: place.port(),
-        scheme: place.scheme(),
-        method: method.to_owned(),
-        target: target.to_owned(),
-        content_type: None,
-        headers: Vec::new(),
-        placeholders: Vec::new(),
-        upgrade: None,
-        body: None,
-        way: Way::Connect,
-        peer: None,
-    })
 }

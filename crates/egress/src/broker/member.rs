@@ -11,7 +11,7 @@ use std::{
 use contracts::{agent::Exchanges, egress::Network, sandbox::Owner};
 use domain::{id::SandboxId, money::Money, time::Timestamp};
 
-use super::{cause::Looks, learn::Seen, ruling::Ruling, standing::Payers, traffic::Traffic};
+use super::{learn::Seen, looks::Looks, ruling::Ruling, standing::Payers, traffic::Traffic};
 use crate::model::budget::Reservation;
 use proxy::ask::{Authority, Exchange};
 

@@ -11,12 +11,14 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`compiled`] | rules, laid out for looking up |
-//! | [`ruling`] | what the rules of one sandbox say about one request |
+//! | [`ruling`] | what holds for one sandbox |
+//! | [`judgement`] | what the rules of one sandbox say about one request |
 //! | [`refusal`] | the sentences, and what a person can do |
 //! | [`explain`], [`learn`] | for people |
+//! | `url` | a request as a person writes it |
 //! | [`standing`] | what holds for every sandbox, until the server's files change |
 //! | [`credentials`] | where values come from |
-//! | [`cause`] | which command wanted it |
+//! | [`cause`], `looks` | which command wanted it, and how often that is looked for |
 //! | [`traffic`] | requests and bytes |
 //! | `tally` | what models were asked, for whoever judges an agent's run |
 //! | `unsettled` | what models are being asked, for whoever comes after a server that was killed |
@@ -31,9 +33,11 @@ pub mod cause;
 pub mod compiled;
 pub mod credentials;
 pub mod explain;
+pub mod judgement;
 pub mod kept;
 pub mod learn;
 pub mod ledger;
+mod looks;
 mod member;
 pub mod refusal;
 mod road;
@@ -43,6 +47,7 @@ pub mod standing;
 mod tally;
 pub mod traffic;
 mod unsettled;
+mod url;
 
 use std::{
     collections::HashMap,
@@ -188,7 +193,7 @@ impl Broker {
     ) -> Result<Explanation, BrokerError> {
         let member = self.joined(sandbox)?;
         let mut explanation = member.ruling().explain(method, url)?;
-        let request = explain::request(method, url)?;
+        let request = url::request(method, url)?;
         let tried = lock(&member.seen).tried(&request.host, request.port);
         explanation.notes.extend(tried);
         Ok(explanation)

@@ -224,3 +224,8 @@ pub fn refusal(code: RefusalCode, host: &str, port: u16, reason: impl Into<Strin
         remedy: String::new(),
     }
 }
+
+/// A refusal of a sandbox that has no rules here.
+pub fn unknown(host: &str, port: u16) -> Refusal {
+    refusal(RefusalCode::Closed, host, port, "this sandbox has no way out now")
+}

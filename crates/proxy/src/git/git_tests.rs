@@ -14,8 +14,8 @@ use super::{
     refusal::{self, Answer, Service},
 };
 use crate::readers::{
-    framing::{BodyLength, ChunkReader, Chunked},
-    head::{Expectation, RequestHead, RequestTarget, Scan, request},
+    framing::{ChunkReader, Chunked},
+    head::{BodyLength, Expectation, RequestHead, RequestTarget, Scan, request},
 };
 
 const BRANCH: &str = "agent/fix";

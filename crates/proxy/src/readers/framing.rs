@@ -1,9 +1,6 @@
-//! Where a body ends.
+//! Chunks, in which a body may come.
 //!
-//! A request has a length, or chunks, or nothing. An answer may also go on until the connection closes. Chunks are read and
-//! written again, never copied through: what the other side calls the end is what we called the end.
-
-use super::head::{HeadError, Headers, ResponseHead, Version};
+//! They are read and written again, never copied through: what the other side calls the end is what we called the end.
 
 /// The longest line of a chunk: its size, and in an answer its extensions.
 pub const CHUNK_LINE_LIMIT: usize = 1024;
@@ -19,82 +16,6 @@ pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 /// What follows the bytes of a chunk.
 pub const CHUNK_END: &[u8] = b"\r\n";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyLength {
-    Nothing,
-    Exactly(u64),
-    Chunked,
-    /// Only of an answer: the connection ends with it.
-    UntilClose,
-}
-
-/// What an answer is to, as far as its body is concerned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerTo {
-    Head,
-    Connect,
-    Other,
-}
-
-/// How long the body of a request is, by its headers alone.
-///
-/// Two lengths, a length beside chunks, and any transfer coding but `chunked` are refused: that is how requests are smuggled.
-pub fn of_request(headers: &Headers) -> Result<BodyLength, HeadError> {
-    let length = declared(headers, |coding| coding == b"chunked")?;
-    Ok(length.unwrap_or(BodyLength::Nothing))
-}
-
-/// How long the body of an answer is.
-pub fn of_response(head: &ResponseHead, to: AnswerTo) -> Result<BodyLength, HeadError> {
-    let length = declared(&head.headers, |coding| coding.eq_ignore_ascii_case(b"chunked"))?;
-    // HTTP/1.0 has no chunks; whoever says so is read differently by everybody.
-    if head.version == Version::Http10 && length == Some(BodyLength::Chunked) {
-        return Err(HeadError::TransferCoding);
-    }
-    let bodiless = matches!(head.status, 100..=199 | 204 | 304);
-    match to {
-        AnswerTo::Head => Ok(BodyLength::Nothing),
-        AnswerTo::Connect if (200..=299).contains(&head.status) => Ok(BodyLength::Nothing),
-        AnswerTo::Connect | AnswerTo::Other if bodiless => Ok(BodyLength::Nothing),
-        AnswerTo::Connect | AnswerTo::Other => Ok(length.unwrap_or(BodyLength::UntilClose)),
-    }
-}
-
-fn declared(
-    headers: &Headers,
-    is_chunked: impl Fn(&[u8]) -> bool,
-) -> Result<Option<BodyLength>, HeadError> {
-    let mut codings = headers.all("transfer-encoding");
-    let mut lengths = headers.all("content-length");
-    let coding = codings.next();
-    let length = lengths.next();
-    if codings.next().is_some() {
-        return Err(HeadError::TransferCoding);
-    }
-    if lengths.next().is_some() {
-        return Err(HeadError::TwoLengths);
-    }
-    match (coding, length) {
-        (Some(_), Some(_)) => Err(HeadError::LengthAndChunks),
-        (Some(coding), None) if is_chunked(coding) => Ok(Some(BodyLength::Chunked)),
-        (Some(_), None) => Err(HeadError::TransferCoding),
-        (None, Some(digits)) => Ok(Some(BodyLength::Exactly(decimal(digits)?))),
-        (None, None) => Ok(None),
-    }
-}
-
-/// A length is plain digits: no sign, no list, no leading zero, no blank.
-fn decimal(digits: &[u8]) -> Result<u64, HeadError> {
-    let plain = !digits.is_empty()
-        && digits.len() <= 18
-        && digits.iter().all(u8::is_ascii_digit)
-        && (digits == b"0" || !digits.starts_with(b"0"));
-    if !plain {
-        return Err(HeadError::Length);
-    }
-    Ok(digits.iter().fold(0, |sum: u64, digit| sum * 10 + u64::from(digit - b'0')))
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
@@ -277,7 +198,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::readers::head::{Scan, response};
 
     /// Everything that came out, and how many bytes were read; fed in pieces of these sizes.
     fn read_all(
@@ -346,31 +266,6 @@ mod tests {
             read(&format!("0\r\n{}", "a: b\r\n".repeat(TRAILER_LIMIT))),
             Err(ChunkError::TrailersTooLong)
         );
-    }
-
-    #[test]
-    fn an_answer_ends_by_what_it_answers() {
-        let length = |head: &str, to: AnswerTo| {
-            let (head, _) = response(&mut Scan::of_response(), head.as_bytes()).unwrap().unwrap();
-            of_response(&head, to)
-        };
-        let five = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
-        assert_eq!(length(five, AnswerTo::Other), Ok(BodyLength::Exactly(5)));
-        assert_eq!(length(five, AnswerTo::Head), Ok(BodyLength::Nothing));
-        assert_eq!(length(five, AnswerTo::Connect), Ok(BodyLength::Nothing));
-        assert_eq!(length(&five.replace("200", "304"), AnswerTo::Other), Ok(BodyLength::Nothing));
-        assert_eq!(length(&five.replace("200", "103"), AnswerTo::Other), Ok(BodyLength::Nothing));
-        assert_eq!(length("HTTP/1.1 200 OK\r\n\r\n", AnswerTo::Other), Ok(BodyLength::UntilClose));
-        assert_eq!(
-            length("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n", AnswerTo::Other),
-            Ok(BodyLength::Chunked)
-        );
-        let old = "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-        assert_eq!(length(old, AnswerTo::Other), Err(HeadError::TransferCoding));
-        let both = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n";
-        assert_eq!(length(both, AnswerTo::Other), Err(HeadError::LengthAndChunks));
-        let two = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n";
-        assert_eq!(length(two, AnswerTo::Other), Err(HeadError::TwoLengths));
     }
 
     proptest! {

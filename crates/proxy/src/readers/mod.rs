@@ -7,8 +7,8 @@
 //! | module | reads |
 //! |---|---|
 //! | [`target`] | hosts, ports and paths, wherever they stand |
-//! | [`head`] | the head of an HTTP/1.1 request or answer |
-//! | [`framing`] | where a body ends; chunks |
+//! | [`head`] | the head of an HTTP/1.1 request or answer, and how long its body is |
+//! | [`framing`] | chunks |
 //! | [`socks`] | SOCKS5 |
 //! | [`dns`] | questions for names |
 //! | [`hello`] | the first message of TLS |

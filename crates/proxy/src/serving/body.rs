@@ -6,8 +6,9 @@ use bytes::Bytes;
 use tokio::io::AsyncRead;
 
 use super::intake::Intake;
-use crate::readers::framing::{
-    BodyLength, CHUNK_END, ChunkError, ChunkReader, Chunked, LAST_CHUNK, chunk_start,
+use crate::readers::{
+    framing::{CHUNK_END, ChunkError, ChunkReader, Chunked, LAST_CHUNK, chunk_start},
+    head::BodyLength,
 };
 
 /// Reads one body from an intake.

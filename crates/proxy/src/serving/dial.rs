@@ -3,93 +3,42 @@
 //! **Invariants:** nothing is looked up before a grant. The address that was checked is the address that is dialled; a name is looked up
 //! once for each connection, so it cannot mean something else a moment later.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
-    sync::Arc,
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use futures::{StreamExt as _, stream::FuturesUnordered};
-use rustls::RootCertStore;
 use tokio::{net::TcpStream, time::timeout};
 
-use super::{limits, refusal, sandbox::Sandbox};
+use super::{
+    limits,
+    reach::DialError,
+    sandbox::Sandbox,
+    upstream::{Upstream, Wire},
+};
 use crate::{
     address::{Own, Unfit, dialable},
-    ask::{Dial, Refusal, RefusalCode},
+    ask::{Dial, Grant, Scheme},
 };
 
-/// How hosts are found, and whom everybody believes.
-pub(super) struct Reach {
-    resolver: Resolver,
-    roots: Arc<RootCertStore>,
-}
-
-/// Where names are looked up.
-pub(super) enum Resolver {
-    /// As this machine does it.
-    System,
-    #[cfg(test)]
-    Scripted(Script),
-}
-
-#[cfg(test)]
-type Script = Box<dyn Fn(&str) -> Vec<IpAddr> + Send + Sync>;
-
-/// Why there is no connection.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum DialError {
-    #[error("the name cannot be looked up: {0}")]
-    Lookup(String),
-    #[error("the name leads to nothing that may be dialled: {0}")]
-    Unfit(Unfit),
-    #[error("the host has no address")]
-    NoAddress,
-    #[error("the host does not accept the connection: {0}")]
-    Unreachable(String),
-    #[error("the host does not prove that it is {host}: {reason}")]
-    Tls { host: String, reason: String },
-}
-
-impl DialError {
-    pub(super) fn refusal(&self, place: (&str, u16)) -> Refusal {
-        let kind = match self {
-            Self::Unfit(_) => (403, RefusalCode::Address),
-            Self::Lookup(_) | Self::NoAddress | Self::Unreachable(_) | Self::Tls { .. } => {
-                (502, RefusalCode::Upstream)
-            }
-        };
-        refusal::by_gateway(kind, place, self.to_string())
-    }
-}
-
-impl Reach {
-    pub(super) fn new(resolver: Resolver, roots: RootCertStore) -> Self {
-        Self { resolver, roots: Arc::new(roots) }
-    }
-
-    pub(super) fn roots(&self) -> &Arc<RootCertStore> {
-        &self.roots
-    }
-
-    async fn look_up(&self, host: &str, sandbox: &Sandbox) -> Result<Vec<IpAddr>, DialError> {
-        match &self.resolver {
-            Resolver::System => {
-                let _turn = sandbox.lookups.acquire().await.map_err(|_| DialError::NoAddress)?;
-                // With a dot at the end nothing is appended to the name, so it is the one that was judged.
-                let looking = tokio::net::lookup_host((format!("{host}."), 0));
-                match timeout(limits::LOOKUP, looking).await {
-                    Ok(Ok(found)) => Ok(found.map(|address| address.ip()).collect()),
-                    Ok(Err(error)) => Err(DialError::Lookup(error.to_string())),
-                    Err(_late) => Err(DialError::Lookup("it took too long".to_owned())),
-                }
-            }
-            #[cfg(test)]
-            Resolver::Scripted(script) => {
-                let _turn = sandbox.lookups.acquire().await.map_err(|_| DialError::NoAddress)?;
-                Ok(script(host))
-            }
+/// Opens a connection as a grant says, with TLS where it says so.
+pub(super) async fn open(grant: &Grant, sandbox: &Sandbox) -> Result<Upstream, DialError> {
+    let (stream, address) = dial(&grant.dial, sandbox).await?;
+    let wire = match grant.scheme {
+        Scheme::Http => Wire::Plain(stream),
+        Scheme::Https => {
+            let (host, _port) = place(&grant.dial);
+            let authority = match &grant.dial {
+                Dial::Public { .. } => None,
+                Dial::Pinned { authority, .. } => authority.as_deref(),
+            };
+            let stream = sandbox
+                .trust
+                .connect(host, authority, stream)
+                .await
+                .map_err(|reason| DialError::Tls { host: host.to_owned(), reason })?;
+            Wire::Tls(Box::new(stream))
         }
-    }
+    };
+    Ok(Upstream::new(wire, address))
 }
 
 /// Opens a connection to what a grant names. Small messages are sent at once.
@@ -113,7 +62,7 @@ pub(super) fn place(dial: &Dial) -> (&str, u16) {
 async fn addresses(dial: &Dial, sandbox: &Sandbox) -> Result<Vec<SocketAddr>, DialError> {
     let (port, mut found) = match dial {
         Dial::Public { host, port } => {
-            let found = sandbox.reach.look_up(host, sandbox).await?;
+            let found = sandbox.reach.look_up(host, &sandbox.lookups).await?;
             (*port, public(found)?)
         }
         Dial::Pinned { port, addresses, .. } => (*port, addresses.clone()),
@@ -220,6 +169,7 @@ async fn first_of(addresses: &[SocketAddr]) -> Result<(TcpStream, IpAddr), DialE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::RefusalCode;
 
     fn ips(texts: &[&str]) -> Vec<IpAddr> {
         texts.iter().map(|text| text.parse().unwrap()).collect()

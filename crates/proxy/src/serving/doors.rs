@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    limits, names, proxy,
+    limits, name_server, proxy,
     sandbox::{Origin, Sandbox},
     socks, transparent,
 };
@@ -92,7 +92,7 @@ fn check(door: DoorNumber, socket: OwnedFd) -> Result<Opened, DoorError> {
 impl Opened {
     async fn serve(self, sandbox: Arc<Sandbox>) {
         match self {
-            Self::Datagrams(socket) => names::serve_udp(sandbox, socket).await,
+            Self::Datagrams(socket) => name_server::serve_udp(sandbox, socket).await,
             Self::Listener(door, listener) => accept(&sandbox, door, &listener).await,
         }
     }
@@ -152,7 +152,7 @@ async fn serve(sandbox: &Arc<Sandbox>, door: DoorNumber, stream: TcpStream, peer
     match door {
         DoorNumber::Proxy => proxy::serve(sandbox, stream, origin(Way::Connect)).await,
         DoorNumber::Socks => socks::serve(sandbox, stream, origin(Way::Socks)).await,
-        DoorNumber::NamesOverTcp => names::serve_tcp(sandbox, stream).await,
+        DoorNumber::NamesOverTcp => name_server::serve_tcp(sandbox, stream).await,
         DoorNumber::Port(port) => {
             let Ok(destination) = stream.local_addr() else { return };
             let destination = SocketAddr::new(destination.ip().to_canonical(), port);

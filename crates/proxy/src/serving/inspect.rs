@@ -14,11 +14,12 @@ use tokio::{
 };
 
 use super::{
-    carry::{Asked, carry, refuse_blindly},
+    carry::{carry, refuse_blindly},
+    errand::Asked,
     exchange::Open,
+    greeting::{TLS_HANDSHAKE, agree},
     intake::{Arrival, HeadFault, Intake, Rewound},
     limits,
-    opaque::{TLS_HANDSHAKE, agree},
     refusal::{self, After},
     sandbox::{Origin, Sandbox},
     talk::{Next, Talk},

@@ -14,37 +14,43 @@
 //! |---|---|
 //! | `doors` | descriptors that are listened on, and who comes through them |
 //! | `proxy`, `socks`, `transparent` | the three ways in which a program comes |
-//! | `names` | names, and addresses of our making |
-//! | `opaque`, `tunnel` | bytes that nobody looks into |
-//! | `inspect`, `carry` | requests, one by one |
+//! | `name_server`, `names` | names, and addresses of our making |
+//! | `opaque`, `greeting`, `tunnel`, `ended` | bytes that nobody looks into |
+//! | `inspect`, `carry`, `errand` | requests, one by one |
 //! | `saying` | what a body says, read for the broker |
 //! | `placeholders` | what looks like one, wherever it stands |
-//! | `dress`, `relay`, `sending`, `receiving` | a granted request and its answer |
+//! | `dress`, `relay`, `attempt`, `sending`, `receiving` | a granted request and its answer |
 //! | `passage` | what a body must be to go out: git |
 //! | `scrub` | values that must not come back |
-//! | `dial`, `upstream`, `pool`, `tls` | connections to hosts |
+//! | `reach`, `dial`, `upstream`, `pool`, `tls` | connections to hosts |
 //! | `exchange` | one thing that wants to leave, with its one report |
 //! | `refusal` | how a program is told |
 //! | `sandbox`, `limits` | what one sandbox has and may use |
 //! | `clock` | what time it is |
 //! | `settings`, `shut_in` | what is read before, and given up |
 
+mod attempt;
 mod body;
 mod carry;
 mod clock;
 mod dial;
 mod doors;
 mod dress;
+mod ended;
+mod errand;
 mod exchange;
+mod greeting;
 mod inspect;
 mod intake;
 mod limits;
+mod name_server;
 mod names;
 mod opaque;
 mod passage;
 mod placeholders;
 mod pool;
 mod proxy;
+mod reach;
 mod receiving;
 mod refusal;
 mod relay;
@@ -67,7 +73,7 @@ use std::{collections::HashMap, os::unix::net::UnixStream, sync::Arc};
 
 use tokio_util::task::TaskTracker;
 
-use self::{dial::Reach, sandbox::Sandbox};
+use self::{reach::Reach, sandbox::Sandbox};
 pub use self::{
     saying::read as read_body,
     settings::{Settings, SettingsError},

@@ -6,7 +6,8 @@ use bytes::BytesMut;
 use tokio::{net::TcpStream, time::timeout};
 
 use super::{
-    carry::{Asked, carry, refuse_blindly},
+    carry::{carry, refuse_blindly},
+    errand::Asked,
     exchange::Open,
     inspect,
     intake::{Arrival, HeadFault},

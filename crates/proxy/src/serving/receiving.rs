@@ -6,23 +6,20 @@ use tokio::{
 };
 
 use super::{
+    attempt::{Fault, Outgoing, refused},
     body::{BodyReader, Encoding},
-    carry::Asked,
     dress::Reading,
+    errand::Asked,
     exchange::Counts,
     intake::{HeadFault, Intake},
     limits,
-    relay::{Fault, Outgoing, refused},
     scrub::Scrubber,
     talk::say,
 };
 use crate::{
     ask::{RefusalCode, Upgrade},
     model::usage::Reader,
-    readers::{
-        framing::{self, AnswerTo, BodyLength},
-        head::{HeadError, Headers, Persistence, ResponseHead, Verb},
-    },
+    readers::head::{AnswerTo, BodyLength, HeadError, Headers, Persistence, ResponseHead, Verb},
 };
 use domain::policy::Method;
 
@@ -55,7 +52,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Receiving<'_, R, W> {
             Verb::Method(Method::Head) => AnswerTo::Head,
             Verb::Method(_) | Verb::Connect => AnswerTo::Other,
         };
-        let length = framing::of_response(&answer, to).map_err(|error| self.unreadable(&error))?;
+        let length = answer.body_length(to).map_err(|error| self.unreadable(&error))?;
         self.readable(&answer, length, outgoing.reading)?;
         let is_upgrade = answer.status == 101;
         let head =

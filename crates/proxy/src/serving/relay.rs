@@ -12,40 +12,28 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
-    carry::Errand,
-    dial::DialError,
+    attempt::{Fault, Outgoing, refused},
+    dial,
     dress::{DressError, Reading, dress},
+    ended::Ended,
+    errand::{Errand, body_refusal},
     intake::Intake,
     passage::{Passage, Stopped},
     pool::Identity,
+    reach::DialError,
     receiving::{Answered, Receiving},
     scrub::Scrubber,
     sending::{SendFault, Sending},
     talk::Next,
-    tunnel::{self, Ended},
+    tunnel,
     upstream::Upstream,
 };
 use crate::{
     ask::{Grant, Refusal, RefusalCode, Upgrade},
     model::usage::Reader,
-    readers::{
-        framing::BodyLength,
-        head::{Persistence, RequestHead, Verb},
-    },
+    readers::head::{BodyLength, Persistence, Verb},
 };
 use domain::policy::Method;
-
-/// How an attempt failed.
-pub(super) enum Fault {
-    /// The host closed before it said anything.
-    NoAnswer,
-    /// Nothing was said to the program yet, so it can be told.
-    Refused(Box<Refusal>),
-    /// Git can be told.
-    Stopped(Box<Stopped>),
-    /// The answer had begun; all that is left is to break it off.
-    Broken(String),
-}
 
 /// Carries a request that was granted.
 pub(super) async fn relay<S: AsyncRead + AsyncWrite + Unpin + Send>(
@@ -83,7 +71,7 @@ pub(super) async fn relay<S: AsyncRead + AsyncWrite + Unpin + Send>(
         let is_reused = waiting.is_some();
         let upstream = match waiting.take() {
             Some(upstream) => Ok(upstream),
-            None => Upstream::open(&grant, &errand.asked.sandbox).await,
+            None => dial::open(&grant, &errand.asked.sandbox).await,
         };
         let mut upstream = match upstream {
             Ok(upstream) => upstream,
@@ -113,19 +101,8 @@ pub(super) async fn relay<S: AsyncRead + AsyncWrite + Unpin + Send>(
     }
 }
 
-pub(super) fn refused(refusal: Refusal) -> Fault {
-    Fault::Refused(Box::new(refusal))
-}
-
 fn stopped_by(stopped: Stopped) -> Fault {
     Fault::Stopped(Box::new(stopped))
-}
-
-/// What is sent for a request.
-pub(super) struct Outgoing<'a> {
-    pub(super) dressed: &'a RequestHead,
-    pub(super) grant: &'a Grant,
-    pub(super) reading: Reading,
 }
 
 /// One attempt, on one connection.
@@ -191,7 +168,7 @@ async fn exchange<S: AsyncRead + AsyncWrite + Unpin + Send>(
                     }
                     Err(SendFault::Stopped(stopped)) => break Err(stopped_by(stopped)),
                     Err(SendFault::Program(fault)) => {
-                        break Err(refused(super::carry::body_refusal(asked, &fault)));
+                        break Err(refused(body_refusal(asked, &fault)));
                     }
                     Err(SendFault::Slow) => {
                         let reason = "the rest of the body did not come in time";

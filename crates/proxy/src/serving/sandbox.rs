@@ -12,10 +12,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    dial::Reach,
     limits,
     names::Names,
     pool::Pool,
+    reach::Reach,
     tls::{Faces, FacesError, Trust},
 };
 use crate::{

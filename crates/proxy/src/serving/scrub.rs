@@ -1,23 +1,17 @@
 //! Takes values out of an answer that must not come back: what a host reflects of a credential.
 //!
-//! Looked for are the value, its spellings in URLs and JSON, and its base64 in both alphabets wherever it begins within other bytes,
-//! as in the rendered form of Basic. What is found is covered with asterisks, so that lengths stay as they are. Bytes are held back only
+//! Looked for is every spelling of the value ([`domain::spellings`]), its base64 wherever it begins within other bytes among them, as in
+//! the rendered form of Basic. What is found is covered with asterisks, so that lengths stay as they are. Bytes are held back only
 //! while they could be the beginning of a value, so a stream is not delayed.
 
-use base64::{
-    Engine as _,
-    engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
-};
+use domain::spellings;
+use zeroize::Zeroizing;
 
 use crate::ask::Secret;
 
-/// What is shorter is not looked for: it would be found everywhere.
-const SHORTEST: usize = 6;
-
-/// Looks for values in one stream of bytes.
-#[derive(Debug)]
+/// Looks for values in one stream of bytes. It does not print: it holds what must not be seen.
 pub(super) struct Scrubber {
-    patterns: Vec<Vec<u8>>,
+    patterns: Vec<Zeroizing<Vec<u8>>>,
     /// Which bytes a pattern begins with.
     begins: Box<[bool; 256]>,
     held: Vec<u8>,
@@ -25,10 +19,9 @@ pub(super) struct Scrubber {
 
 impl Scrubber {
     pub(super) fn new(secrets: &[Secret]) -> Self {
-        let mut patterns: Vec<Vec<u8>> =
-            secrets.iter().flat_map(|secret| spellings(&secret.0)).collect();
-        patterns.retain(|pattern| pattern.len() >= SHORTEST);
-        patterns.sort_unstable();
+        let spelt = secrets.iter().flat_map(|secret| spellings::of(&secret.0));
+        let mut patterns: Vec<Zeroizing<Vec<u8>>> = spelt.collect();
+        patterns.sort_unstable_by(|one, other| one.as_slice().cmp(other));
         patterns.dedup();
         let mut begins = Box::new([false; 256]);
         for first in patterns.iter().filter_map(|pattern| pattern.first()) {
@@ -117,59 +110,9 @@ enum Look {
     Found(usize),
 }
 
-fn spellings(value: &str) -> Vec<Vec<u8>> {
-    let mut out = vec![value.as_bytes().to_vec(), percent(value, CAPITAL), percent(value, SMALL)];
-    if let Ok(json) = serde_json::to_string(value) {
-        out.push(json.trim_matches('"').as_bytes().to_vec());
-    }
-    for before in 0..3 {
-        out.extend(
-            [
-                STANDARD_NO_PAD.encode(within(value, before)),
-                URL_SAFE_NO_PAD.encode(within(value, before)),
-            ]
-            .map(|encoded| {
-                // The first and last letters depend on what stands around the value.
-                let skip = match before {
-                    0 => 0,
-                    1 => 2,
-                    _ => 3,
-                };
-                let whole = (before + value.len()) / 3 * 4;
-                encoded.as_bytes().get(skip..whole).unwrap_or_default().to_vec()
-            }),
-        );
-    }
-    out
-}
-
-/// The value with so many bytes before it.
-fn within(value: &str, before: usize) -> Vec<u8> {
-    let mut bytes = vec![0; before];
-    bytes.extend_from_slice(value.as_bytes());
-    bytes
-}
-
-/// As it stands in a URL, with these digits.
-fn percent(value: &str, digits: &[u8; 16]) -> Vec<u8> {
-    let digit = |half: u8| digits.get(usize::from(half)).copied().unwrap_or(b'0');
-    let mut out = Vec::new();
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(byte);
-        } else {
-            out.extend([b'%', digit(byte >> 4), digit(byte & 15)]);
-        }
-    }
-    out
-}
-
-const CAPITAL: &[u8; 16] = b"0123456789ABCDEF";
-const SMALL: &[u8; 16] = b"0123456789abcdef";
-
 #[cfg(test)]
 mod tests {
-    use base64::engine::general_purpose::STANDARD;
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
     use proptest::prelude::*;
 
     use super::*;
@@ -186,8 +129,8 @@ mod tests {
         let twice = STANDARD.encode(format!("ab{VALUE}cd"));
         for (what, core) in [
             (VALUE.to_owned(), VALUE.to_owned()),
-            (String::from_utf8(percent(VALUE, CAPITAL)).unwrap(), "s3cr3t%2F".to_owned()),
-            (String::from_utf8(percent(VALUE, SMALL)).unwrap(), "s3cr3t%2f".to_owned()),
+            ("s3cr3t%2Fvalue%2Bwith%3Dsigns".to_owned(), "s3cr3t%2F".to_owned()),
+            ("s3cr3t%2fvalue%2bwith%3dsigns".to_owned(), "s3cr3t%2f".to_owned()),
             (basic.clone(), basic[24..44].to_owned()),
             (twice.clone(), twice[4..30].to_owned()),
         ] {
@@ -197,6 +140,55 @@ mod tests {
             assert!(!out.contains(&core), "{core} is in {out}");
             assert!(out.starts_with("before ") && out.ends_with(" after"), "{out}");
         }
+    }
+
+    /// What comes through when `text` comes in pieces of these sizes, over and over.
+    fn through(scrubber: &mut Scrubber, text: &[u8], sizes: &[usize]) -> Vec<u8> {
+        let (mut out, mut rest) = (Vec::new(), text);
+        for size in sizes.iter().cycle() {
+            let (now, later) = rest.split_at((*size).min(rest.len()));
+            out.extend(scrubber.feed(now));
+            rest = later;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        out.extend(scrubber.finish());
+        out
+    }
+
+    /// Nothing in it is part of a spelling.
+    fn around(spelling: &[u8]) -> Vec<u8> {
+        [b"\x01\x01", spelling, b"\x01\x01"].concat()
+    }
+
+    #[test]
+    fn every_known_spelling_is_covered_wherever_the_stream_is_cut() {
+        let key = "-----BEGIN KEY-----\nMIGHAgEAMBMGByqGSM49\nshort\n-----END KEY-----\n";
+        for value in [VALUE, "it's \"a\\key/1>&\n", "two words & <more>", "s3cr3t", "é-ü~ß\t.", key]
+        {
+            let spelt = spellings::of(value);
+            assert!(!spelt.is_empty());
+            for spelling in spelt {
+                let (text, hidden) = (around(&spelling), around(&vec![b'*'; spelling.len()]));
+                let told = spelling.escape_ascii();
+                for cut in 1..text.len() {
+                    let mut scrubber = Scrubber::new(&[Secret(value.to_owned())]);
+                    let sizes = [cut, text.len()];
+                    assert_eq!(through(&mut scrubber, &text, &sizes), hidden, "{told} at {cut}");
+                }
+                let mut scrubber = Scrubber::new(&[Secret(value.to_owned())]);
+                assert_eq!(through(&mut scrubber, &text, &[1]), hidden, "{told} byte by byte");
+                assert_eq!(scrubber.whole(&text), hidden, "{told} at once");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_short_to_be_looked_for_is_passed_on() {
+        let short = "s".repeat(spellings::SHORTEST - 1);
+        let mut scrubber = Scrubber::new(&[Secret(short.clone())]);
+        assert_eq!(through(&mut scrubber, short.as_bytes(), &[1]), short.as_bytes());
     }
 
     #[test]
@@ -219,19 +211,24 @@ mod tests {
 
     proptest! {
         #[test]
+        fn any_spelling_of_any_two_values_is_covered_in_any_pieces(
+            value in "[a-c \"'&<>/+%=\\\\\n]{1,24}", other in "[a-c/+]{1,24}",
+            which in any::<prop::sample::Index>(), sizes in prop::collection::vec(1_usize..9, 1..8),
+        ) {
+            let spelt = spellings::of(&value);
+            prop_assume!(!spelt.is_empty());
+            let spelling = which.get(&spelt);
+            let mut scrubber = Scrubber::new(&[Secret(value.clone()), Secret(other)]);
+            let out = through(&mut scrubber, &around(spelling), &sizes);
+            prop_assert_eq!(out, around(&vec![b'*'; spelling.len()]));
+        }
+
+        #[test]
         fn wherever_the_stream_is_cut_the_value_does_not_come_through(
             before in "[a-z3/ ]{0,20}", after in "[a-z3/ ]{0,20}", cuts in prop::collection::vec(1_usize..9, 1..40),
         ) {
             let text = format!("{before}{VALUE}{after}{VALUE}").into_bytes();
-            let mut scrubber = scrubber();
-            let (mut out, mut rest) = (Vec::new(), text.as_slice());
-            for cut in cuts {
-                let (now, later) = rest.split_at(cut.min(rest.len()));
-                out.extend(scrubber.feed(now));
-                rest = later;
-            }
-            out.extend(scrubber.feed(rest));
-            out.extend(scrubber.finish());
+            let out = through(&mut scrubber(), &text, &cuts);
             prop_assert_eq!(out.len(), text.len());
             let seen = String::from_utf8_lossy(&out).into_owned();
             prop_assert!(!seen.contains(VALUE), "{}", seen);

@@ -7,12 +7,12 @@ use tokio::{
 };
 
 use super::{
+    attempt::Outgoing,
     body::{BodyFault, BodyReader, Encoding},
     exchange::Counts,
     intake::Intake,
     limits,
     passage::{Passage, Stopped},
-    relay::Outgoing,
     talk::say,
 };
 

@@ -2,7 +2,7 @@
 
 use rustls::RootCertStore;
 
-use super::dial::{Reach, Resolver};
+use super::reach::{Reach, Resolver};
 
 /// Whom everybody believes, and how names are looked up.
 pub struct Settings {

@@ -15,11 +15,12 @@ use tokio::{net::TcpStream, time::timeout};
 
 use super::{
     exchange::Open,
+    greeting::TLS_HANDSHAKE,
     inspect::{self, HelloFault},
     intake::{Arrival, Intake},
     limits,
     names::Meaning,
-    opaque::{self, Allowed, TLS_HANDSHAKE},
+    opaque::{self, Allowed},
     proxy::question,
     refusal,
     sandbox::{Origin, Sandbox, unfit},

@@ -10,10 +10,11 @@ use tokio::{
 };
 
 use super::{
+    ended::Ended,
     exchange::{Counts, Open},
+    greeting::greeting,
     intake::Intake,
     limits,
-    opaque::greeting,
     sandbox::{Sandbox, unfit},
     scrub::Scrubber,
 };
@@ -42,14 +43,6 @@ pub(super) struct Again {
 pub(super) struct Most {
     pub(super) up: u64,
     pub(super) down: u64,
-}
-
-#[derive(Debug)]
-pub(super) enum Ended {
-    Done,
-    /// The rules do not allow it any more.
-    Refused(Box<Refusal>),
-    Broken(String),
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -14,12 +14,7 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-use super::{
-    dial::{DialError, dial, place},
-    intake::Intake,
-    sandbox::Sandbox,
-};
-use crate::ask::{Dial, Grant, Scheme};
+use super::intake::Intake;
 
 /// What goes over the wire.
 pub(super) enum Wire {
@@ -35,27 +30,9 @@ pub(super) struct Upstream {
 }
 
 impl Upstream {
-    /// Opens one, as a grant says.
-    pub(super) async fn open(grant: &Grant, sandbox: &Sandbox) -> Result<Self, DialError> {
-        let (stream, address) = dial(&grant.dial, sandbox).await?;
-        let wire = match grant.scheme {
-            Scheme::Http => Wire::Plain(stream),
-            Scheme::Https => {
-                let (host, _port) = place(&grant.dial);
-                let authority = match &grant.dial {
-                    Dial::Public { .. } => None,
-                    Dial::Pinned { authority, .. } => authority.as_deref(),
-                };
-                let stream = sandbox
-                    .trust
-                    .connect(host, authority, stream)
-                    .await
-                    .map_err(|reason| DialError::Tls { host: host.to_owned(), reason })?;
-                Wire::Tls(Box::new(stream))
-            }
-        };
+    pub(super) fn new(wire: Wire, address: IpAddr) -> Self {
         let (read, write) = tokio::io::split(wire);
-        Ok(Self { intake: Intake::new(read, BytesMut::new()), write, address })
+        Self { intake: Intake::new(read, BytesMut::new()), write, address }
     }
 
     /// Whether nothing came while nobody asked. A host that has closed, or speaks unasked, is not used again.

@@ -1,7 +1,7 @@
 //! What is refused, and what becomes of what is not, one line each.
 
 use super::*;
-use crate::{ask::Upgrade, readers::framing::BodyLength};
+use crate::ask::Upgrade;
 
 fn read(head: &str) -> Result<RequestHead, HeadError> {
     let mut scan = Scan::of_request();
@@ -224,4 +224,29 @@ fn answers_are_read_as_strictly_but_for_their_letters() {
     ] {
         assert_eq!(answer(head), Err(error), "{head:?}");
     }
+}
+
+#[test]
+fn an_answer_ends_by_what_it_answers() {
+    let length = |head: &str, to: AnswerTo| {
+        let (head, _) = response(&mut Scan::of_response(), head.as_bytes()).unwrap().unwrap();
+        head.body_length(to)
+    };
+    let five = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+    assert_eq!(length(five, AnswerTo::Other), Ok(BodyLength::Exactly(5)));
+    assert_eq!(length(five, AnswerTo::Head), Ok(BodyLength::Nothing));
+    assert_eq!(length(five, AnswerTo::Connect), Ok(BodyLength::Nothing));
+    assert_eq!(length(&five.replace("200", "304"), AnswerTo::Other), Ok(BodyLength::Nothing));
+    assert_eq!(length(&five.replace("200", "103"), AnswerTo::Other), Ok(BodyLength::Nothing));
+    assert_eq!(length("HTTP/1.1 200 OK\r\n\r\n", AnswerTo::Other), Ok(BodyLength::UntilClose));
+    assert_eq!(
+        length("HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n", AnswerTo::Other),
+        Ok(BodyLength::Chunked)
+    );
+    let old = "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    assert_eq!(length(old, AnswerTo::Other), Err(HeadError::TransferCoding));
+    let both = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n";
+    assert_eq!(length(both, AnswerTo::Other), Err(HeadError::LengthAndChunks));
+    let two = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n";
+    assert_eq!(length(two, AnswerTo::Other), Err(HeadError::TwoLengths));
 }

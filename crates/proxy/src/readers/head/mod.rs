@@ -14,6 +14,7 @@
 //! refused, because its bodies and its connections end by other rules than those that we write onward.
 
 mod headers;
+mod length;
 mod request;
 mod response;
 mod scan;
@@ -24,8 +25,9 @@ mod head_properties;
 mod head_tests;
 
 pub use headers::{Header, Headers, METHOD_OVERRIDES};
+pub use length::BodyLength;
 pub use request::{Expectation, Persistence, RequestHead, RequestTarget, Verb, request};
-pub use response::{ResponseHead, response};
+pub use response::{AnswerTo, ResponseHead, response};
 pub use scan::Scan;
 
 use super::target::TargetError;

@@ -2,13 +2,15 @@
 
 use domain::policy::Method;
 
-use super::{HeadError, Headers, METHOD_OVERRIDES, Scan, Version, headers::is_token};
+use super::{
+    HeadError, Headers, METHOD_OVERRIDES, Scan, Version,
+    headers::is_token,
+    length::{self, BodyLength},
+    scan::lines,
+};
 use crate::{
     ask::Upgrade,
-    readers::{
-        framing::{self, BodyLength},
-        target::{self, Authority, HostHeader, PathAndQuery},
-    },
+    readers::target::{self, Authority, HostHeader, PathAndQuery},
 };
 
 /// A request's head, read in the only way that it can be read.
@@ -73,14 +75,14 @@ pub fn request(scan: &mut Scan, buffer: &[u8]) -> Result<Option<(RequestHead, us
 impl RequestHead {
     /// Reads a whole head, with its empty line, that a [`Scan`] has found.
     fn parse(head: &[u8]) -> Result<Self, HeadError> {
-        let mut lines = super::response::lines(head);
+        let mut lines = lines(head);
         let (verb, written, version) = first_line(lines.next().unwrap_or_default())?;
         let headers = Headers::parse(lines)?;
         headers.check_request()?;
         let target = read_target(verb, written)?;
         let host = read_host(verb, version, &headers)?;
         agree(&target, host.as_ref())?;
-        let body = framing::of_request(&headers)?;
+        let body = length::of_request(&headers)?;
         if verb == Verb::Connect && body != BodyLength::Nothing && body != BodyLength::Exactly(0) {
             return Err(HeadError::TargetForm);
         }

@@ -3,8 +3,12 @@
 //! Hosts are trusted no more than programs, but there are more kinds of them: bytes above 127 in values are passed on, and an answer
 //! in HTTP/1.0 is understood, with the end of the connection as its end.
 
-use super::{HeadError, Headers, Persistence, Scan, Version};
-use crate::{ask::Upgrade, readers::framing::BodyLength};
+use super::{
+    HeadError, Headers, Persistence, Scan, Version,
+    length::{self, BodyLength},
+    scan::lines,
+};
+use crate::ask::Upgrade;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseHead {
@@ -14,6 +18,14 @@ pub struct ResponseHead {
     pub reason: Vec<u8>,
     pub headers: Headers,
     pub persistence: Persistence,
+}
+
+/// What an answer is to, as far as its body is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerTo {
+    Head,
+    Connect,
+    Other,
 }
 
 /// Reads an answer's head from the beginning of `buffer`, once all of it is there. Tells how many bytes it has.
@@ -40,6 +52,23 @@ impl ResponseHead {
             Version::Http10 | Version::Http11 => Persistence::Close,
         };
         Ok(Self { version, status, reason: reason.to_vec(), headers, persistence })
+    }
+
+    /// How long the body of an answer is.
+    pub fn body_length(&self, to: AnswerTo) -> Result<BodyLength, HeadError> {
+        let length =
+            length::declared(&self.headers, |coding| coding.eq_ignore_ascii_case(b"chunked"))?;
+        // HTTP/1.0 has no chunks; whoever says so is read differently by everybody.
+        if self.version == Version::Http10 && length == Some(BodyLength::Chunked) {
+            return Err(HeadError::TransferCoding);
+        }
+        let bodiless = matches!(self.status, 100..=199 | 204 | 304);
+        match to {
+            AnswerTo::Head => Ok(BodyLength::Nothing),
+            AnswerTo::Connect if (200..=299).contains(&self.status) => Ok(BodyLength::Nothing),
+            AnswerTo::Connect | AnswerTo::Other if bodiless => Ok(BodyLength::Nothing),
+            AnswerTo::Connect | AnswerTo::Other => Ok(length.unwrap_or(BodyLength::UntilClose)),
+        }
     }
 
     /// The head as it goes to the program: without what was between the host and us, and with the body's end as we write it.
@@ -76,13 +105,6 @@ impl ResponseHead {
         self.headers.encode(&mut out);
         out
     }
-}
-
-/// The lines of a head whose ends a [`Scan`] has checked, without the empty one.
-pub(super) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    head.split(|byte| *byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .filter(|line| !line.is_empty())
 }
 
 fn status_line(line: &[u8]) -> Result<(Version, u16, &[u8]), HeadError> {

@@ -65,3 +65,10 @@ impl Scan {
         }
     }
 }
+
+/// The lines of a head whose ends a [`Scan`] has checked, without the empty one.
+pub(super) fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !line.is_empty())
+}

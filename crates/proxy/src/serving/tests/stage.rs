@@ -29,7 +29,7 @@ use crate::{
     link::{GatewayLink, LinkError},
     serving::{
         Settings,
-        dial::{Reach, Resolver},
+        reach::{Reach, Resolver},
         serve,
     },
 };
