@@ -15,7 +15,7 @@ use domain::{
 pub struct Binding {
     /// Where its placeholder is swapped. Nowhere, if there is none.
     pub hosts: Vec<HostPattern>,
-    pub places: Vec<Place>,
+    pub places: Vec<Placement>,
     /// Whose runs may use it. Everybody's whose agent file names it, if there is none.
     pub agents: Vec<AgentName>,
     pub exposure: Exposure,
@@ -32,7 +32,7 @@ pub enum Exposure {
 
 /// A place in a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Placement {
     Header(Header),
     /// The user or the password of `Authorization: Basic`.
     Basic,

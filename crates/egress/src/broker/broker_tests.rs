@@ -31,8 +31,8 @@ use crate::bundles::{
 };
 use proxy::{
     ask::{
-        Answer, Body, Connect, Dial, Grant, Outcome, Place, Question, RefusalCode, Scheme, Usage,
-        Way,
+        Answer, Body, Connect, Dial, Endpoint, Grant, Outcome, Question, RefusalCode, Scheme,
+        Usage, Way,
     },
     link::Questions,
 };
@@ -97,7 +97,7 @@ impl Credentials for OneSecret {
                 name: name.clone(),
                 placeholder: PLACEHOLDER.to_owned(),
                 value: SecretValue::new("the-real-value".to_owned()),
-                places: vec![Place::Header("authorization".to_owned())],
+                places: vec![Endpoint::Header("authorization".to_owned())],
             };
             if host.as_str() != "api.example.com" {
                 return Ok(Vec::new());

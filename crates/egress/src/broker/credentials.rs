@@ -30,7 +30,7 @@ pub struct Bound {
     pub name: SecretName,
     pub placeholder: String,
     pub value: SecretValue,
-    pub places: Vec<Place>,
+    pub places: Vec<Endpoint>,
 }
 
 pub trait Credentials: Send + Sync + 'static {

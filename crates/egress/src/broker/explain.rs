@@ -4,7 +4,7 @@ pub use contracts::egress::{Denial, Explanation, Handling, LayerSays, Says, Verd
 use domain::policy::{Rule, Rules};
 
 use super::ruling::{Connection, Judged, Ruling};
-use crate::bundles::place::{Place, PlaceError};
+use crate::bundles::endpoint::{Endpoint, PlaceError};
 use proxy::ask::{Body, Dial, Refusal, Request, Way};
 
 impl Ruling {
@@ -81,7 +81,7 @@ impl Ruling {
 
 pub(super) fn request(method: &str, url: &str) -> Result<Request, PlaceError> {
     let url = if url.contains("://") { url.to_owned() } else { format!("https://{url}") };
-    let place: Place = url.parse()?;
+    let place: Endpoint = url.parse()?;
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let target = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/");
     let target = target.split('#').next().unwrap_or(target);

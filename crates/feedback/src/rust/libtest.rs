@@ -144,7 +144,7 @@ impl Reader<'_> {
         self.report.ran(TestCase::new(name, outcome).at(place).message(reason).took(took));
     }
 
-    fn name(&self, name: &str) -> (TestName, crate::place::Place) {
+    fn name(&self, name: &str) -> (TestName, crate::location::Location) {
         panic::name(&self.suite, name, self.workspace)
     }
 
