@@ -4,12 +4,12 @@ pub use contracts::egress::{Denial, Explanation, Handling, LayerSays, Says, Verd
 use domain::policy::{Rule, Rules};
 
 use super::ruling::{Connection, Judged, Ruling};
-use crate::bundles::endpoint::{Endpoint, PlaceError};
+use crate::bundles::endpoint::{Endpoint, EndpointError};
 use proxy::ask::{Body, Dial, Refusal, Request, Way};
 
 impl Ruling {
     /// `url` without a user; a query counts, a fragment does not.
-    pub fn explain(&self, method: &str, url: &str) -> Result<Explanation, PlaceError> {
+    pub fn explain(&self, method: &str, url: &str) -> Result<Explanation, EndpointError> {
         let request = request(method, url)?;
         let connection = match self.connect(&request.host, request.port) {
             Connection::Refused(_) => Handling::Refused,
@@ -79,7 +79,7 @@ impl Ruling {
     }
 }
 
-pub(super) fn request(method: &str, url: &str) -> Result<Request, PlaceError> {
+pub(super) fn request(method: &str, url: &str) -> Result<Request, EndpointError> {
     let url = if url.contains("://") { url.to_owned() } else { format!("https://{url}") };
     let place: Endpoint = url.parse()?;
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);

@@ -25,7 +25,7 @@ enum EndpointScheme {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a place: {why}; write it as `https://host/path`")]
-pub struct PlaceError {
+pub struct EndpointError {
     pub text: String,
     pub why: String,
 }
@@ -79,10 +79,10 @@ impl Endpoint {
 /// `https://host`, `http://host:8080/path/`. Capital letters of the host are made small, as every client does; a user or a
 /// password before the host belongs to the client, and is left out.
 impl FromStr for Endpoint {
-    type Err = PlaceError;
+    type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = |why: &str| PlaceError { text: without_user(text), why: why.to_owned() };
+        let wrong = |why: &str| EndpointError { text: without_user(text), why: why.to_owned() };
         let (scheme, rest) = match text.split_once("://") {
             Some(("https", rest)) => (Scheme::Https, rest),
             Some(("http", rest)) => (Scheme::Http, rest),

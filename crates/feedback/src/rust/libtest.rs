@@ -16,8 +16,8 @@ use std::{collections::VecDeque, time::Duration};
 use super::panic;
 use crate::{
     finding::Tool,
+    location::Workspace,
     output::{Gathered, lines},
-    place::Workspace,
     report::{Report, Tally},
     test::{Outcome, TestCase, TestName},
 };

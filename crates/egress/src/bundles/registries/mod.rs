@@ -132,7 +132,7 @@ impl Found {
         match text.parse() {
             Ok(place) => Some(place),
             Err(error) => {
-                let error: super::place::PlaceError = error;
+                let error: super::endpoint::EndpointError = error;
                 self.problems.push(format!("{whose}: {error}"));
                 None
             }
