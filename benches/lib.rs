@@ -29,7 +29,7 @@ pub mod words;
 use std::path::PathBuf;
 
 use report::Report;
-use store::{Place, Store};
+use store::{DataDirectory, Store};
 use tempfile::TempDir;
 
 /// What every measure needs: where to put files, and where to tell.
@@ -44,7 +44,7 @@ pub struct Bench {
 #[derive(Debug)]
 pub struct Bed {
     pub store: std::sync::Arc<Store>,
-    pub place: Place,
+    pub place: DataDirectory,
     _directory: TempDir,
 }
 
@@ -55,14 +55,14 @@ impl Bench {
 
     pub async fn sqlite(&self) -> anyhow::Result<Bed> {
         let directory = self.directory()?;
-        let place = Place::new(directory.path());
+        let place = DataDirectory::new(directory.path());
         let store = store::open(&place.sqlite_url(), &place).await?;
         Ok(Bed { store: store.into(), place, _directory: directory })
     }
 
     pub async fn postgres(&self, url: &str) -> anyhow::Result<Bed> {
         let directory = self.directory()?;
-        let place = Place::new(directory.path());
+        let place = DataDirectory::new(directory.path());
         let store = store::open(url, &place).await?;
         Ok(Bed { store: store.into(), place, _directory: directory })
     }

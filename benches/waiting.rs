@@ -15,7 +15,7 @@ use contracts::clock::{Clock as _, SystemClock};
 use domain::id::PersonId;
 use engine::{Engine, Settings};
 use fs_err as fs;
-use store::{Place, Store};
+use store::{DataDirectory, Store};
 use testkit::{clock::AnyClock, ledger::Ledger, world::World};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -113,7 +113,7 @@ fn watch_child(directory: &Path) -> anyhow::Result<Watched> {
 
 /// The engine's process: runs for a while, and returns what is to be printed.
 pub async fn engine_in(directory: PathBuf) -> anyhow::Result<String> {
-    let place = Place::new(&directory);
+    let place = DataDirectory::new(&directory);
     let store = Arc::new(store::open(&place.sqlite_url(), &place).await?);
     let world = World::new(Ledger::open(directory.join("outside"))?, AnyClock::System);
     // As a server runs: the scripted world's own settings look far more often.

@@ -10,7 +10,7 @@ use anyhow::bail;
 use contracts::ids::IdSource as _;
 use domain::{id::TaskId, limits::Limits, task::Standing};
 use engine::{Engine, SubmitError};
-use store::{Place, Store};
+use store::{DataDirectory, Store};
 use tempfile::TempDir;
 use testkit::{
     clock::AnyClock,
@@ -44,7 +44,7 @@ impl Arena {
     /// An arena on a file system of the caller's choice.
     pub async fn within(parent: &Path, ground: Ground) -> anyhow::Result<Self> {
         let directory = tempfile::Builder::new().prefix("lamp-arena-").tempdir_in(parent)?;
-        let place = Place::new(directory.path().join("data"));
+        let place = DataDirectory::new(directory.path().join("data"));
         let url = match ground {
             Ground::Sqlite => place.sqlite_url(),
             Ground::Postgres(url) => url,

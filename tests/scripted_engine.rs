@@ -14,7 +14,7 @@ use std::{
 use clap::Parser;
 use domain::queue::Places;
 use engine::{Engine, Moment, Settings, Unwatched, Witness};
-use store::Place;
+use store::DataDirectory;
 use testkit::{clock::AnyClock, ledger::Ledger, people, world::World};
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +36,7 @@ struct Arguments {
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let place = Place::new(arguments.directory.join("data"));
+    let place = DataDirectory::new(arguments.directory.join("data"));
     let store = Arc::new(store::open(&arguments.database, &place).await?);
     let ledger = Ledger::open(arguments.directory.join("outside"))?;
     let world = Arc::new(World::new(ledger, AnyClock::System));

@@ -116,7 +116,7 @@ async fn on(bench: &mut Bench, ground: Ground, numbers: Numbers) -> anyhow::Resu
         Ground::Sqlite => None,
         Ground::Postgres => Some(Postgres::start_with(Durability::Kept)?),
     };
-    let place = store::Place::new(directory.path().join("data"));
+    let place = store::DataDirectory::new(directory.path().join("data"));
     let plan = Plan {
         directory: directory.path().to_owned(),
         outside: outside.path().to_owned(),

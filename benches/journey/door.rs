@@ -10,7 +10,7 @@ use contracts::clock::{Clock as _, SystemClock};
 use domain::{id::TaskId, queue::Places};
 use engine::{Engine, Settings};
 use gateway::{Closing, Patience, TaskDoor};
-use store::{Filter, Page, Place, Store};
+use store::{DataDirectory, Filter, Page, Store};
 use testkit::{
     bob,
     clock::AnyClock,
@@ -71,7 +71,7 @@ impl Plan {
 
 /// The server's process: serves until its input ends, and returns what is to be printed.
 pub async fn serve(plan: Plan) -> anyhow::Result<Verdict> {
-    let place = Place::new(plan.directory.join("data"));
+    let place = DataDirectory::new(plan.directory.join("data"));
     let store = Arc::new(store::open(&plan.database, &place).await?);
     let ledger = Ledger::open(&plan.outside)?;
     let world = Arc::new(World::new(ledger.clone(), AnyClock::System));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use feedback::{
     checks::{CHECKS_LIMIT, Files, detect},
-    place::Workspace,
+    location::Workspace,
     verdict::{
         coverage::{self, ChangedLines, of_changes},
         weakened::{FOUND_LIMIT, FileChange, Version, in_files},

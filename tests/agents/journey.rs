@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tests::internet::{Said, breathe};
 
-use crate::stage::{Stage, Told};
+use crate::fixture::{Fixture, Told};
 
 const CHANGE: &str = "Fix the sum. play: think It subtracts. ;; play: say I will fix it. ;; play: write HELLO.txt hello ;; play: shell sed -i 's/a - b/a + b/' calc.py ;; play: text All done. ;;";
 const TRESPASS: &str = "Look around. play: write TRESPASS.txt x ;; play: shell touch /workspace/project/TRESPASS.txt; git -C /workspace/project commit --allow-empty -m x; true ;; play: text The sum subtracts. ;;";
@@ -34,13 +34,13 @@ impl<'a> Journey<'a> {
     }
 
     /// Everything but what a restart of the server shows.
-    pub(crate) fn begin(mut self, stage: &Stage) -> Self {
-        self.changes_and_is_paid_for(stage);
-        self.asks_and_is_answered(stage);
-        self.remembers_after_hibernation(stage);
-        self.cannot_write_while_it_researches(stage);
-        self.stops_within_two_seconds(stage);
-        self.is_steered(stage);
+    pub(crate) fn begin(mut self, fixture: &Fixture) -> Self {
+        self.changes_and_is_paid_for(fixture);
+        self.asks_and_is_answered(fixture);
+        self.remembers_after_hibernation(fixture);
+        self.cannot_write_while_it_researches(fixture);
+        self.stops_within_two_seconds(fixture);
+        self.is_steered(fixture);
         self
     }
 
@@ -49,8 +49,8 @@ impl<'a> Journey<'a> {
     }
 
     /// A run in a new sandbox, which is kept.
-    fn fresh(&self, stage: &Stage, name: &str, mode: &str, request: &str) -> Told {
-        let (model, repository) = (self.model, stage.repository());
+    fn fresh(&self, fixture: &Fixture, name: &str, mode: &str, request: &str) -> Told {
+        let (model, repository) = (self.model, fixture.repository());
         let words = [
             "agent",
             "run",
@@ -68,26 +68,26 @@ impl<'a> Journey<'a> {
             name,
             "--json",
         ];
-        stage.lamp(&words)
+        fixture.lamp(&words)
     }
 
     /// A run in the sandbox that is there.
-    fn again(&self, stage: &Stage, more: &[&str]) -> Told {
+    fn again(&self, fixture: &Fixture, more: &[&str]) -> Told {
         let name = self.work();
         let words =
             ["agent", "run", self.agent, "--model", self.model, "--sandbox", &name, "--json"];
-        stage.lamp(&[&words, more].concat())
+        fixture.lamp(&[&words, more].concat())
     }
 
-    fn changes_and_is_paid_for(&mut self, stage: &Stage) {
-        let told = self.fresh(stage, &self.work(), "implement", CHANGE);
+    fn changes_and_is_paid_for(&mut self, fixture: &Fixture) {
+        let told = self.fresh(fixture, &self.work(), "implement", CHANGE);
         let agent = self.agent;
         assert!(told.said.succeeded(), "{agent}: {}", told.said);
         assert_eq!(told.answer(), &serde_json::json!({ "change": {} }), "{agent}");
         self.session = told.session();
         assert!(!self.session.is_empty(), "{agent}: it has a name for its memory");
 
-        let inside = stage
+        let inside = fixture
             .house
             .shell(&self.work(), "cd /workspace/project && git status --short && cat calc.py");
         assert_eq!(
@@ -105,12 +105,12 @@ impl<'a> Journey<'a> {
         assert!(done >= 2, "{agent}: {calls:?}");
         assert_eq!(told.events("finished").len(), 1, "{agent}");
 
-        let reported = stage.model.used()[self.model];
+        let reported = fixture.model.used()[self.model];
         let used = told.events("usage")[0];
         assert_eq!(used["input_tokens"], reported.input + reported.cached, "{agent}");
         assert_eq!(used["output_tokens"], reported.output, "{agent}");
-        let id = self.id(stage);
-        let rows = stage.house.audit(&id);
+        let id = self.id(fixture);
+        let rows = fixture.house.audit(&id);
         let exchanges: Vec<&Value> = rows.iter().filter(|row| row["kind"] == "exchange").collect();
         let cost: u64 = exchanges.iter().filter_map(|row| row["cost_micros"].as_u64()).sum();
         assert_eq!(used["cost_micros"], cost, "{agent}");
@@ -125,15 +125,15 @@ impl<'a> Journey<'a> {
         println!("{agent}: changed, streamed, metered; {} exchanges", exchanges.len());
     }
 
-    fn id(&self, stage: &Stage) -> String {
-        let said = stage.house.lamp(&["sandbox", "get", &self.work(), "--json"]);
+    fn id(&self, fixture: &Fixture) -> String {
+        let said = fixture.house.lamp(&["sandbox", "get", &self.work(), "--json"]);
         let told: Value = serde_json::from_str(&said.out).unwrap();
         told["id"].as_str().unwrap().to_owned()
     }
 
-    fn asks_and_is_answered(&mut self, stage: &Stage) {
+    fn asks_and_is_answered(&mut self, fixture: &Fixture) {
         let request = format!("Choose. play: text64 {} ;;", BASE64_STANDARD.encode(QUESTION));
-        let asked = self.again(stage, &[&request, "--session", &self.session]);
+        let asked = self.again(fixture, &[&request, "--session", &self.session]);
         let agent = self.agent;
         assert!(asked.said.succeeded(), "{agent}: {}", asked.said);
         let question = &asked.answer()["question"];
@@ -143,18 +143,18 @@ impl<'a> Journey<'a> {
         self.session = asked.session();
         let request = "Choose as you were told. play: text Tabs it is. ;;";
         let words = [request, "--session", &self.session, "--say", "tabs"];
-        let answered = self.again(stage, &words);
+        let answered = self.again(fixture, &words);
         assert!(answered.said.succeeded(), "{agent}: {}", answered.said);
         assert!(answered.messages().contains("Tabs it is."), "{agent}: {}", answered.said);
-        self.remembered(stage, "after an answer");
+        self.remembered(fixture, "after an answer");
         self.session = answered.session();
         println!("{agent}: asked and answered");
     }
 
     /// Whether the model was shown what was said in the first run of this session, and that it answered. A fresh session has
     /// housekeeping of its own before the prompt, and nothing of this.
-    fn remembered(&self, stage: &Stage, when: &str) {
-        let requests = stage.model.requests();
+    fn remembered(&self, fixture: &Fixture, when: &str) {
+        let requests = fixture.model.requests();
         let mut own =
             requests.iter().rev().filter(|it| it.model == self.model && it.step.is_some());
         let last = own.next().unwrap();
@@ -162,51 +162,51 @@ impl<'a> Journey<'a> {
         assert!(knows, "{} remembers {when}: {last:?}", self.agent);
     }
 
-    fn remembers_after_hibernation(&self, stage: &Stage) {
+    fn remembers_after_hibernation(&self, fixture: &Fixture) {
         let name = self.work();
         for turn in ["hibernate", "resume"] {
-            let said = stage.house.lamp(&["sandbox", turn, &name]);
+            let said = fixture.house.lamp(&["sandbox", turn, &name]);
             assert!(said.succeeded(), "{}: {said}", self.agent);
         }
-        self.goes_on(stage, "after hibernation");
+        self.goes_on(fixture, "after hibernation");
     }
 
-    pub(crate) fn remembers_after_a_restart(&self, stage: &Stage) {
-        self.goes_on(stage, "after a restart of the server");
+    pub(crate) fn remembers_after_a_restart(&self, fixture: &Fixture) {
+        self.goes_on(fixture, "after a restart of the server");
     }
 
-    fn goes_on(&self, stage: &Stage, when: &str) {
+    fn goes_on(&self, fixture: &Fixture, when: &str) {
         let words = ["And now? play: text Still here. ;;", "--session", &self.session];
-        let told = self.again(stage, &words);
+        let told = self.again(fixture, &words);
         assert!(told.said.succeeded(), "{} {when}: {}", self.agent, told.said);
         assert!(told.messages().contains("Still here."), "{} {when}: {}", self.agent, told.said);
-        self.remembered(stage, when);
+        self.remembered(fixture, when);
         println!("{}: remembers {when}", self.agent);
     }
 
-    fn cannot_write_while_it_researches(&self, stage: &Stage) {
+    fn cannot_write_while_it_researches(&self, fixture: &Fixture) {
         let name = format!("look-{}", self.agent);
-        let told = self.fresh(stage, &name, "research", TRESPASS);
+        let told = self.fresh(fixture, &name, "research", TRESPASS);
         let agent = self.agent;
         assert!(told.said.succeeded(), "{agent}: {}", told.said);
         assert_eq!(told.answer()["notes"]["text"], "The sum subtracts.", "{agent}: {}", told.said);
-        let inside = stage.house.shell(
+        let inside = fixture.house.shell(
             &name,
             "cd /workspace/project && git status --short && git log --oneline | wc -l",
         );
         assert_eq!(inside.out.trim(), "1", "{agent}: nothing was written: {inside}");
         // As the agent's user, by hand: it is the mount and not the program that refuses.
-        let by_hand = stage.house.shell(&name, "touch /workspace/project/x");
+        let by_hand = fixture.house.shell(&name, "touch /workspace/project/x");
         assert!(by_hand.err.contains("Read-only file system"), "{agent}: {by_hand}");
-        assert!(stage.house.lamp(&["sandbox", "delete", &name]).succeeded());
+        assert!(fixture.house.lamp(&["sandbox", "delete", &name]).succeeded());
         println!("{agent}: could not write while it researched");
     }
 
-    fn stops_within_two_seconds(&self, stage: &Stage) {
+    fn stops_within_two_seconds(&self, fixture: &Fixture) {
         let name = self.work();
         let words =
             ["agent", "run", self.agent, HANG, "--model", self.model, "--sandbox", &name, "--json"];
-        let mut command = stage.house.command(&words);
+        let mut command = fixture.house.command(&words);
         let mut client = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
         let is_hanging = |line: &String| line.contains("tool_call") && line.contains("tail -f");
@@ -214,7 +214,7 @@ impl<'a> Journey<'a> {
         assert!(hanging.is_some(), "{}: it runs its tool", self.agent);
         let sleeps = || {
             // One line for each process; what looks is not what is looked for.
-            let said = stage
+            let said = fixture
                 .house
                 .shell(&name, "for it in /proc/[0-9]*/cmdline; do tr '\\0' ' ' < $it; echo; done");
             said.out.lines().any(|line| line == "tail -f /dev/null ")
@@ -236,7 +236,7 @@ impl<'a> Journey<'a> {
     }
 
     /// A person says something while it works (PL9).
-    fn is_steered(&self, stage: &Stage) {
+    fn is_steered(&self, fixture: &Fixture) {
         let is_at_once = !ONE_PROMPT.contains(&self.agent);
         // Without the words this one would never end.
         let request =
@@ -254,7 +254,7 @@ impl<'a> Journey<'a> {
             "--talk",
             "--json",
         ];
-        let mut command = stage.house.command(&words);
+        let mut command = fixture.house.command(&words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut client = command.spawn().unwrap();
         let mut input = client.stdin.take().unwrap();

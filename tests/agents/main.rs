@@ -17,14 +17,14 @@
     reason = "a test that cannot begin fails, and says what it saw"
 )]
 
+mod fixture;
 mod journey;
-mod stage;
 mod story;
 mod tasks;
 mod walls;
 
+use fixture::Fixture;
 use journey::Journey;
-use stage::Stage;
 
 /// A program, and the model that it is told to ask: each has its own, so that what was used can be told apart.
 const AGENTS: [(&str, &str); 6] = [
@@ -38,14 +38,14 @@ const AGENTS: [(&str, &str); 6] = [
 
 #[test]
 fn real_agents_work_ask_remember_stop_and_are_paid_for() {
-    let mut stage = Stage::build();
+    let mut fixture = Fixture::build();
     let journeys: Vec<Journey<'_>> = {
-        let stage = &stage;
+        let fixture = &fixture;
         // Two at a time: that is how many cores there are.
         let (one, two) = AGENTS.split_at(AGENTS.len() / 2);
         let play = |some: &[(&'static str, &'static str)]| {
             some.iter()
-                .map(|(agent, model)| Journey::new(agent, model).begin(stage))
+                .map(|(agent, model)| Journey::new(agent, model).begin(fixture))
                 .collect::<Vec<_>>()
         };
         std::thread::scope(|scope| {
@@ -56,9 +56,9 @@ fn real_agents_work_ask_remember_stop_and_are_paid_for() {
         })
     };
     // What runs in sandboxes outlives the server; what was remembered is on their disks.
-    stage.house.kill_and_restart();
+    fixture.house.kill_and_restart();
     for journey in &journeys {
-        journey.remembers_after_a_restart(&stage);
+        journey.remembers_after_a_restart(&fixture);
         println!("{}: all of it", journey.agent);
     }
     let tasks = [
@@ -68,13 +68,13 @@ fn real_agents_work_ask_remember_stop_and_are_paid_for() {
         ("rust-mender", tasks::RUST, &[]),
     ];
     for (agent, sample, words) in tasks {
-        sample.is_mended_by(&stage, agent, words);
+        sample.is_mended_by(&fixture, agent, words);
         println!("{agent}: from a sentence to a merged change");
     }
 }
 
 #[test]
 fn a_script_without_any_model_goes_from_a_sentence_to_a_merged_change() {
-    let stage = Stage::small("task");
-    tasks::PYTHON.is_mended_by(&stage, "mender", &[]);
+    let fixture = Fixture::small("task");
+    tasks::PYTHON.is_mended_by(&fixture, "mender", &[]);
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use testkit::model::stories::{Bug, Phase};
 use tests::internet::{breathe, program};
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 /// Machines are slow, and an agent has to start four times.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -112,7 +112,7 @@ impl Sample {
         directory
     }
 
-    fn teach(&self, stage: &Stage) {
+    fn teach(&self, fixture: &Fixture) {
         let bug = Bug {
             file: self.file.to_owned(),
             wrong: "a - b".to_owned(),
@@ -127,53 +127,53 @@ impl Sample {
             let holds = move |asked: &testkit::model::Asked<'_>| {
                 asked.text.contains(marker) && asked.text.contains(&request)
             };
-            stage.model.when(holds, bug.script(phase));
+            fixture.model.when(holds, bug.script(phase));
         }
     }
 
     /// A sentence becomes a merged change, and the receipt holds.
-    pub(crate) fn is_mended_by(&self, stage: &Stage, agent: &str, words: &[&str]) {
+    pub(crate) fn is_mended_by(&self, fixture: &Fixture, agent: &str, words: &[&str]) {
         let (repository, request) = (self.make(), self.request());
-        self.teach(stage);
+        self.teach(fixture);
         let place = format!("{}={}", self.name, repository.display());
         let order = ["run", &request, "--agent", agent, "--repo", &place, "--detach", "--json"];
-        let begun = json(stage, &[&order, words].concat());
+        let begun = json(fixture, &[&order, words].concat());
         let task = begun["tasks"][0]["id"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned();
-        let waits = until(stage, &task, "awaiting approval");
+        let waits = until(fixture, &task, "awaiting approval");
         let plan = waits["plan_waiting"].as_str().unwrap();
-        let approved = stage.house.lamp(&["approve", &task, plan, "--path", self.file]);
+        let approved = fixture.house.lamp(&["approve", &task, plan, "--path", self.file]);
         assert!(approved.succeeded(), "{agent}: {approved}");
-        let open = until(stage, &task, "pull request open");
+        let open = until(fixture, &task, "pull request open");
 
-        let checks = json(stage, &["checks", &task, "--json"]);
+        let checks = json(fixture, &["checks", &task, "--json"]);
         let outcome = &checks["checks"][0]["outcome"];
         assert_eq!(outcome, "fixed", "{agent} in {}: {checks}", self.name);
-        let keys = stage.house.keys().display().to_string();
-        let verified = stage.house.lamp(&["verify", &task, "--keys", &keys]);
+        let keys = fixture.house.keys().display().to_string();
+        let verified = fixture.house.lamp(&["verify", &task, "--keys", &keys]);
         assert!(verified.succeeded(), "{agent}: {verified}");
         let number = open["pull_request"].as_u64().unwrap().to_string();
-        let shown = stage.house.lamp(&["pr", "get", &number, "--repo", self.name]);
+        let shown = fixture.house.lamp(&["pr", "get", &number, "--repo", self.name]);
         assert!(shown.out.contains("Add instead of subtracting"), "{agent}: {shown}");
 
-        let merged = stage.house.lamp(&["pr", "merge", &task, "--yes"]);
+        let merged = fixture.house.lamp(&["pr", "merge", &task, "--yes"]);
         assert!(merged.succeeded(), "{agent}: {merged}");
-        until(stage, &task, "done");
+        until(fixture, &task, "done");
         let text = std::fs::read_to_string(repository.join(self.file)).unwrap();
         assert!(text.contains(self.right), "{agent}: the work tree has the change: {text}");
     }
 }
 
-fn json(stage: &Stage, words: &[&str]) -> Value {
-    let said = stage.house.lamp(words);
+fn json(fixture: &Fixture, words: &[&str]) -> Value {
+    let said = fixture.house.lamp(words);
     assert!(said.succeeded(), "{words:?}: {said}");
     serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{words:?}: {error}: {said}"))
 }
 
 /// Waits until the task stands there; one that stands elsewhere for good is a failure.
-fn until(stage: &Stage, task: &str, wanted: &str) -> Value {
+fn until(fixture: &Fixture, task: &str, wanted: &str) -> Value {
     let end = Instant::now() + PATIENCE;
     loop {
-        let told = json(stage, &["get", task, "--json"]);
+        let told = json(fixture, &["get", task, "--json"]);
         if told["state"] == wanted {
             return told;
         }

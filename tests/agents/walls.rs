@@ -10,7 +10,7 @@ use std::{
 
 use testkit::model::Script;
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 /// Something else that listens on the host's loopback, and counts who comes.
 fn neighbour() -> (u16, Arc<AtomicU32>) {
@@ -28,11 +28,11 @@ fn neighbour() -> (u16, Arc<AtomicU32>) {
 
 #[test]
 fn of_a_host_with_a_model_only_the_model_is_reached() {
-    let stage = Stage::small("walls");
-    stage.model.otherwise(Script::new().text("Hello.").also_without_tools());
+    let fixture = Fixture::small("walls");
+    fixture.model.otherwise(Script::new().text("Hello.").also_without_tools());
     let (other, visits) = neighbour();
-    let model = stage.port;
-    let made = stage.lamp(&[
+    let model = fixture.port;
+    let made = fixture.lamp(&[
         "sandbox",
         "create",
         "walls",
@@ -44,7 +44,7 @@ fn of_a_host_with_a_model_only_the_model_is_reached() {
     assert!(made.said.succeeded(), "{}", made.said);
     let code = |words: &str| {
         let all = format!("curl -s -o /dev/null -w '%{{http_code}}' --noproxy '' -m 20 {words}");
-        stage.house.shell("walls", &all).out
+        fixture.house.shell("walls", &all).out
     };
     let ask = r#"-H 'content-type: application/json' -d '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}'"#;
     let inside = "http://model.lamp.internal/anthropic";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::agent::Tier;
 
 use crate::{
-    stage::{Stage, outside, users},
+    fixture::{Fixture, outside, users},
     table::{Row, Tally, row},
 };
 
@@ -151,34 +151,34 @@ fn memfds_are_data() -> Knob {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dangerous_system_calls_are_refused() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
     let rows = rows();
-    play(&stage, &rows, &mut tally).await;
-    stage.end().await;
+    play(&fixture, &rows, &mut tally).await;
+    fixture.end().await;
     tally.finish("system calls", 320);
 }
 
 /// Plays every row on every tier, as every user; the controls once.
-pub(crate) async fn play(stage: &Stage, rows: &[Row], tally: &mut Tally) {
+pub(crate) async fn play(fixture: &Fixture, rows: &[Row], tally: &mut Tally) {
     let mut controls = BTreeMap::new();
     for row in rows {
         let words: Vec<&str> = row.control.iter().map(String::as_str).collect();
         controls.insert(row.name(), outside(&words));
     }
     let users = users();
-    for tier in stage.tiers() {
-        let id = stage.open(tier).await;
+    for tier in fixture.tiers() {
+        let id = fixture.open(tier).await;
         for row in rows {
             let words: Vec<&str> = row.words.iter().map(String::as_str).collect();
             for &user in &users {
                 let what = format!("{:>2} {tier} {user:?} {}", row.case, row.name());
-                let outcome = stage.probe(id, user, &words).await;
+                let outcome = fixture.probe(id, user, &words).await;
                 let control = controls.get(&row.name()).map_or("", String::as_str);
                 judge(tier, row, &what, &outcome, control, tally);
             }
         }
-        if stage.answers(id).await {
+        if fixture.answers(id).await {
             tally.passed(&format!("{tier} still answers"), "yes");
         } else {
             tally.failed(&format!("{tier} still answers"), "no");

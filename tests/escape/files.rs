@@ -10,7 +10,7 @@ use domain::{agent::Tier, id::SandboxId};
 use tar::{EntryType, Header};
 
 use crate::{
-    stage::{PROBE, Stage, command, is_root},
+    fixture::{Fixture, PROBE, command, is_root},
     table::Tally,
 };
 
@@ -65,22 +65,28 @@ const SENTINEL: &str = "/home/lamp/sentinel";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_archives_are_confined() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
-    for tier in stage.tiers() {
-        let id = stage.open(tier).await;
-        stage.shell(id, "mkdir -p /home/lamp/in; echo untouched > /home/lamp/sentinel").await;
-        for user in crate::stage::users() {
-            hostile_archives(&stage, tier, id, user, &mut tally).await;
+    for tier in fixture.tiers() {
+        let id = fixture.open(tier).await;
+        fixture.shell(id, "mkdir -p /home/lamp/in; echo untouched > /home/lamp/sentinel").await;
+        for user in crate::fixture::users() {
+            hostile_archives(&fixture, tier, id, user, &mut tally).await;
         }
-        many_entries(&stage, tier, id, &mut tally).await;
-        broken_archives(&stage, tier, id, &mut tally).await;
+        many_entries(&fixture, tier, id, &mut tally).await;
+        broken_archives(&fixture, tier, id, &mut tally).await;
     }
-    stage.end().await;
+    fixture.end().await;
     tally.finish("archives", 52);
 }
 
-async fn hostile_archives(stage: &Stage, tier: Tier, id: SandboxId, user: User, tally: &mut Tally) {
+async fn hostile_archives(
+    fixture: &Fixture,
+    tier: Tier,
+    id: SandboxId,
+    user: User,
+    tally: &mut Tally,
+) {
     use EntryType as Kind;
     let cases: [(&str, Vec<Bad>, Verdict); 10] = [
         ("..", vec![bad("../sentinel", Kind::Regular, "")], Verdict::Refused),
@@ -116,44 +122,44 @@ async fn hostile_archives(stage: &Stage, tier: Tier, id: SandboxId, user: User, 
     ];
     for (name, entries, verdict) in cases {
         let ask = FileAsk::TarIn { path: "/home/lamp/in".to_owned(), user };
-        let (transfer, _) = stage.file(id, &ask, &archive(&entries)).await.unwrap();
+        let (transfer, _) = fixture.file(id, &ask, &archive(&entries)).await.unwrap();
         let refused = matches!(transfer, Transfer::Failed { .. });
-        let sentinel = stage.shell(id, &format!("cat {SENTINEL}")).await;
+        let sentinel = fixture.shell(id, &format!("cat {SENTINEL}")).await;
         let odd = "find /home/lamp/in -perm /6000 -o -type b -o -type p | wc -l";
-        let odd = stage.shell(id, odd).await;
+        let odd = fixture.shell(id, odd).await;
         let holds =
             refused == (verdict == Verdict::Refused) && sentinel == "untouched" && odd == "0";
         let what = format!("44 {tier} {user:?} archive: {name}");
         let shown = format!("{transfer:?}, sentinel {sentinel}, {odd} odd files");
         tally.check(&what, &shown, holds.into());
-        stage.run(id, user, &["/bin/rm", "-rf", "/home/lamp/in"]).await.unwrap();
-        stage.shell(id, "mkdir -p /home/lamp/in").await;
+        fixture.run(id, user, &["/bin/rm", "-rf", "/home/lamp/in"]).await.unwrap();
+        fixture.shell(id, "mkdir -p /home/lamp/in").await;
     }
     // The control: an honest archive arrives, so it was not the way that was closed.
     let honest = archive(&[bad("honest/file", Kind::Regular, "")]);
     let ask = FileAsk::TarIn { path: "/home/lamp/in".to_owned(), user };
-    let (transfer, _) = stage.file(id, &ask, &honest).await.unwrap();
-    let there = stage.shell(id, "cat /home/lamp/in/honest/file").await;
+    let (transfer, _) = fixture.file(id, &ask, &honest).await.unwrap();
+    let there = fixture.shell(id, "cat /home/lamp/in/honest/file").await;
     let holds = transfer == Transfer::Done && there == "written by the archive";
     tally.check(&format!("44 {tier} {user:?} archive: honest"), &there, holds.into());
-    stage.run(id, user, &["/bin/rm", "-rf", "/home/lamp/in/honest"]).await.unwrap();
+    fixture.run(id, user, &["/bin/rm", "-rf", "/home/lamp/in/honest"]).await.unwrap();
 }
 
 /// More entries than the disk takes: refused at some point, and the sandbox answers.
-async fn many_entries(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut Tally) {
+async fn many_entries(fixture: &Fixture, tier: Tier, id: SandboxId, tally: &mut Tally) {
     const ENTRIES: usize = 5_000;
     let one = archive(&[bad("same", EntryType::Symlink, "x")]);
     // Without the two empty blocks at the end.
     let many = one[..512].repeat(ENTRIES);
     let ask = FileAsk::TarIn { path: "/home/lamp/in".to_owned(), user: User::Agent };
-    let (transfer, _) = stage.file(id, &ask, &many).await.unwrap();
-    let answers = stage.answers(id).await;
+    let (transfer, _) = fixture.file(id, &ask, &many).await.unwrap();
+    let answers = fixture.answers(id).await;
     let what = format!("44 {tier} archive: {ENTRIES} entries of one name, and no end");
     tally.check(&what, &format!("{transfer:?}"), answers.into());
 }
 
 /// Cut off, nonsense, and a size that no disk has.
-async fn broken_archives(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut Tally) {
+async fn broken_archives(fixture: &Fixture, tier: Tier, id: SandboxId, tally: &mut Tally) {
     let mut huge = archive(&[bad("huge", EntryType::Regular, "")]);
     // 1 EiB, as large sizes are written; the checksum is made anew.
     huge[124..136].copy_from_slice(&[0x80, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0]);
@@ -168,52 +174,55 @@ async fn broken_archives(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut T
         [("nonsense", vec![0xa5; 4096]), ("cut off", whole[..520].to_vec()), ("says 1 EiB", huge)]
     {
         let ask = FileAsk::TarIn { path: "/home/lamp/in".to_owned(), user: User::Agent };
-        let (transfer, _) = stage.file(id, &ask, &bytes).await.unwrap();
-        let holds = matches!(transfer, Transfer::Failed { .. }) && stage.answers(id).await;
+        let (transfer, _) = fixture.file(id, &ask, &bytes).await.unwrap();
+        let holds = matches!(transfer, Transfer::Failed { .. }) && fixture.answers(id).await;
         tally.check(&format!("44 {tier} archive: {name}"), &format!("{transfer:?}"), holds.into());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn links_that_are_swapped_meanwhile_lead_nowhere() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
     // A directory of the host by its own name: it has a sentinel, and must keep it.
-    let host = stage.at.path().join("prize");
+    let host = fixture.at.path().join("prize");
     std::fs::create_dir(&host).unwrap();
     std::fs::write(host.join("file"), "of the host").unwrap();
     let goal = host.display().to_string();
-    for tier in stage.tiers() {
-        let id = stage.open(tier).await;
+    for tier in fixture.tiers() {
+        let id = fixture.open(tier).await;
         let long = "1500";
         let swapping = command(User::Agent, &[PROBE, "swap-links", "/home/lamp/race", &goal, long]);
         // The same inside, where a link may lead, but only as the user may go.
         let inside = command(User::Agent, &[PROBE, "swap-links", "/home/lamp/etc", "/etc", long]);
-        let (swaps, _, operations) =
-            tokio::join!(stage.exec(id, &swapping), stage.exec(id, &inside), operate(&stage, id));
+        let (swaps, _, operations) = tokio::join!(
+            fixture.exec(id, &swapping),
+            fixture.exec(id, &inside),
+            operate(&fixture, id)
+        );
         let swaps = swaps.map(|said| said.text());
         let kept = std::fs::read_to_string(host.join("file")).unwrap();
         let names = std::fs::read_dir(&host).unwrap().count();
         let shown = format!("{swaps:?} swaps, {operations} operations, the host's file: {kept}");
-        let holds = kept == "of the host" && names == 1 && stage.answers(id).await;
+        let holds = kept == "of the host" && names == 1 && fixture.answers(id).await;
         tally.check(&format!("43 {tier} swapped links"), &shown, holds.into());
         let what = format!("43 {tier} files of root inside");
         let look = "find /etc -newer /home/lamp/probe -type f | grep -c race";
-        let found = stage.shell(id, look).await;
+        let found = fixture.shell(id, look).await;
         if is_root() {
             tally.check(&what, &found, (found == "0").into());
         } else {
             tally.unsupported(&what, "there is only one user inside");
         }
-        stage.provider.destroy(id).await.unwrap();
+        fixture.provider.destroy(id).await.unwrap();
     }
-    a_link_is_not_followed_by_the_host(&stage, &mut tally).await;
-    stage.end().await;
+    a_link_is_not_followed_by_the_host(&fixture, &mut tally).await;
+    fixture.end().await;
     tally.finish("races", 12);
 }
 
 /// Everything that a host does with files, on the paths that are being swapped.
-async fn operate(stage: &Stage, id: SandboxId) -> u32 {
+async fn operate(fixture: &Fixture, id: SandboxId) -> u32 {
     let small = archive(&[bad("race/file", EntryType::Regular, "")]);
     let mut count = 0;
     let end = std::time::Instant::now() + Duration::from_millis(1_400);
@@ -230,7 +239,7 @@ async fn operate(stage: &Stage, id: SandboxId) -> u32 {
                 (FileAsk::TarOut { path, user }, &[]),
             ] {
                 // Most fail, as they should; none may reach the host.
-                let done = stage.file(id, &ask, input).await;
+                let done = fixture.file(id, &ask, input).await;
                 if let Ok((_, out)) = done {
                     assert!(!String::from_utf8_lossy(&out).contains("of the host"), "{ask:?}");
                 }
@@ -242,20 +251,20 @@ async fn operate(stage: &Stage, id: SandboxId) -> u32 {
 }
 
 /// A link to a file of the host leads to a file inside, or to none. The control: the link itself is read inside.
-async fn a_link_is_not_followed_by_the_host(stage: &Stage, tally: &mut Tally) {
-    let secret = stage.at.path().join("secret");
+async fn a_link_is_not_followed_by_the_host(fixture: &Fixture, tally: &mut Tally) {
+    let secret = fixture.at.path().join("secret");
     std::fs::write(&secret, "host secret").unwrap();
-    for tier in stage.tiers() {
-        let id = stage.open(tier).await;
+    for tier in fixture.tiers() {
+        let id = fixture.open(tier).await;
         let link = format!("ln -s {} /home/lamp/link; readlink /home/lamp/link", secret.display());
-        let said = stage.shell(id, &link).await;
+        let said = fixture.shell(id, &link).await;
         assert_eq!(said, secret.display().to_string());
-        for user in crate::stage::users() {
+        for user in crate::fixture::users() {
             for ask in [
                 FileAsk::Read { path: "/home/lamp/link".to_owned(), user },
                 FileAsk::TarOut { path: "/home/lamp/link".to_owned(), user },
             ] {
-                let (transfer, out) = stage.file(id, &ask, &[]).await.unwrap();
+                let (transfer, out) = fixture.file(id, &ask, &[]).await.unwrap();
                 let told = String::from_utf8_lossy(&out).contains("secret");
                 let refused = matches!(transfer, Transfer::Failed { .. }) && !told;
                 let what = format!("43 {tier} {user:?} {ask:?}");

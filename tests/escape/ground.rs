@@ -12,7 +12,7 @@ use std::{
 use tests::internet::{Arrival, House, Internet, Record, breathe};
 
 use crate::{
-    stage::{PROBE, program},
+    fixture::{PROBE, program},
     table::{Holds, Tally},
 };
 

@@ -9,7 +9,7 @@ use contracts::sandbox::Sandboxes as _;
 use domain::id::SandboxId;
 use tests::arena::pause;
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 /// Everything that runs inside one sandbox, found by its namespace.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub(crate) struct Inside {
 }
 
 impl Inside {
-    pub(crate) fn of(stage: &Stage, id: SandboxId) -> Self {
-        let first = first_process(stage, id);
+    pub(crate) fn of(fixture: &Fixture, id: SandboxId) -> Self {
+        let first = first_process(fixture, id);
         let namespace = std::fs::read_link(format!("/proc/{first}/ns/pid")).unwrap();
         Self { first, namespace }
     }
@@ -56,8 +56,8 @@ pub(crate) async fn until(patience: Duration, is_so: impl Fn() -> bool) -> bool 
 }
 
 /// As the provider has written it down.
-fn first_process(stage: &Stage, id: SandboxId) -> u32 {
-    let records = stage.at.path().join("data/records");
+fn first_process(fixture: &Fixture, id: SandboxId) -> u32 {
+    let records = fixture.at.path().join("data/records");
     for entry in std::fs::read_dir(&records).unwrap().flatten() {
         let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
         if !text.contains(&id.to_string()) {
@@ -85,14 +85,14 @@ fn find<'a>(value: &'a serde_json::Value, key: &str) -> Option<&'a serde_json::V
 }
 
 /// Whether the kernel limits processes and memory here. Without that, a storm inside is a storm outside.
-pub(crate) fn storms_are_contained(stage: &Stage) -> bool {
-    let weaker = stage.provider.capabilities().weaker;
+pub(crate) fn storms_are_contained(fixture: &Fixture) -> bool {
+    let weaker = fixture.provider.capabilities().weaker;
     !weaker.iter().any(|sentence| sentence.contains("not limited"))
 }
 
 /// Whether the kernel keeps the limits of disks here.
-pub(crate) fn disks_are_enforced(stage: &Stage) -> bool {
-    let weaker = stage.provider.capabilities().weaker;
+pub(crate) fn disks_are_enforced(fixture: &Fixture) -> bool {
+    let weaker = fixture.provider.capabilities().weaker;
     !weaker.iter().any(|sentence| sentence.contains("watched, not enforced"))
 }
 

@@ -8,7 +8,7 @@ use sandbox::PoolSettings;
 use tokio::sync::mpsc;
 
 use crate::{
-    stage::{Stage, users},
+    fixture::{Fixture, users},
     table::Tally,
 };
 
@@ -30,59 +30,59 @@ const LOOK: &str = "find / -xdev -name 'canary-7f3a*' 2>/dev/null; \
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_leaves_the_next_does_not_find() {
     let pool = PoolSettings { most_of_a_kind: 2, ..PoolSettings::default() };
-    let stage = Stage::with(pool, &[]).await;
+    let fixture = Fixture::with(pool, &[]).await;
     let mut tally = Tally::default();
     let tier = Tier::Verified;
-    let used = stage.open(tier).await;
+    let used = fixture.open(tier).await;
     // A script of our own names the canary as well: it is read from its input, not from its arguments.
-    let left = stage.shell(used, LEAVE).await;
-    let control = stage.shell(used, LOOK).await;
+    let left = fixture.shell(used, LEAVE).await;
+    let control = fixture.shell(used, LOOK).await;
     let shown = format!("{left}: {} traces in the same sandbox", control.lines().count());
     tally.check(
         "73 the canary is found where it was left",
         &shown,
         (control.lines().count() >= 4).into(),
     );
-    stage.provider.destroy(used).await.unwrap();
+    fixture.provider.destroy(used).await.unwrap();
     let mut traces = Vec::new();
     for _ in 0..20 {
-        let spec = stage.spec(tier);
-        stage.provider.open(&spec).await.unwrap();
-        let found = stage.shell(spec.id, LOOK).await;
+        let spec = fixture.spec(tier);
+        fixture.provider.open(&spec).await.unwrap();
+        let found = fixture.shell(spec.id, LOOK).await;
         if found.contains(CANARY) || found.contains("4711") {
             traces.push(found);
         }
-        stage.provider.destroy(spec.id).await.unwrap();
+        fixture.provider.destroy(spec.id).await.unwrap();
     }
     tally.check("73 20 sandboxes after it", &format!("{traces:?}"), traces.is_empty().into());
-    fresh_members(&stage, &mut tally).await;
-    stage.end().await;
+    fresh_members(&fixture, &mut tally).await;
+    fixture.end().await;
     tally.finish("leftovers", 6);
 }
 
 /// One that waited has no identity, no secret, and no way out: it is as one that was just made.
-async fn fresh_members(stage: &Stage, tally: &mut Tally) {
-    let spec = stage.spec(Tier::Verified);
-    stage.provider.open(&spec).await.unwrap();
-    let environment = stage.shell(spec.id, "env | cut -d= -f1 | sort | tr '\\n' ' '").await;
+async fn fresh_members(fixture: &Fixture, tally: &mut Tally) {
+    let spec = fixture.spec(Tier::Verified);
+    fixture.provider.open(&spec).await.unwrap();
+    let environment = fixture.shell(spec.id, "env | cut -d= -f1 | sort | tr '\\n' ' '").await;
     let plain = "HOME LANG PATH PWD USER".split(' ').all(|name| environment.contains(name));
     let secrets = ["TOKEN", "KEY", "SECRET", "PASSWORD", "PROXY"];
     let none = !secrets.iter().any(|word| environment.to_uppercase().contains(word));
     tally.check("75 environment of a claimed member", &environment, (plain && none).into());
-    let homes = stage.shell(spec.id, "ls -A /home/lamp /workspace | wc -l").await;
+    let homes = fixture.shell(spec.id, "ls -A /home/lamp /workspace | wc -l").await;
     tally.check(
         "75 files of a claimed member",
         &homes,
         (homes.parse::<u32>().unwrap_or(99) < 8).into(),
     );
-    let devices = stage.shell(spec.id, "tail -n +3 /proc/net/dev | cut -d: -f1").await;
+    let devices = fixture.shell(spec.id, "tail -n +3 /proc/net/dev | cut -d: -f1").await;
     tally.check("75 network of a claimed member", &devices, (devices.trim() == "lo").into());
-    let routes = stage.shell(spec.id, "tail -n +2 /proc/net/route | wc -l").await;
+    let routes = fixture.shell(spec.id, "tail -n +2 /proc/net/route | wc -l").await;
     tally.check("75 routes of a claimed member", &routes, (routes == "0").into());
-    stage.provider.destroy(spec.id).await.unwrap();
+    fixture.provider.destroy(spec.id).await.unwrap();
 }
 
-async fn build(stage: &Stage, setup: &str) -> Result<Image, SandboxError> {
+async fn build(fixture: &Fixture, setup: &str) -> Result<Image, SandboxError> {
     let recipe = Recipe {
         base: Base::Host,
         sources: Vec::new(),
@@ -92,30 +92,30 @@ async fn build(stage: &Stage, setup: &str) -> Result<Image, SandboxError> {
     };
     let (news, mut heard) = mpsc::channel(8);
     let listening = async { while heard.recv().await.is_some() {} };
-    let (built, ()) = tokio::join!(stage.provider.prepare_image(&recipe, news), listening);
+    let (built, ()) = tokio::join!(fixture.provider.prepare_image(&recipe, news), listening);
     built
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn images_that_were_tampered_with_are_refused() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
-    let image = build(&stage, "echo golden > /workspace/golden").await.unwrap();
+    let image = build(&fixture, "echo golden > /workspace/golden").await.unwrap();
     let name = format!("image:{}", image.key);
-    let on_it = |stage: &Stage| Spec { image: name.clone(), ..stage.spec(Tier::Verified) };
+    let on_it = |fixture: &Fixture| Spec { image: name.clone(), ..fixture.spec(Tier::Verified) };
     // The control: untouched, it opens, and the setup's file is there.
-    let spec = on_it(&stage);
-    stage.provider.open(&spec).await.unwrap();
-    let golden = stage.shell(spec.id, "cat /workspace/golden").await;
+    let spec = on_it(&fixture);
+    fixture.provider.open(&spec).await.unwrap();
+    let golden = fixture.shell(spec.id, "cat /workspace/golden").await;
     tally.check("78 an untouched image", &golden, (golden == "golden").into());
-    layers_stay_as_they_are(&stage, &name, &mut tally).await;
-    tasks_do_not_become_images(&stage, &mut tally).await;
-    stage.provider.destroy(spec.id).await.unwrap();
+    layers_stay_as_they_are(&fixture, &name, &mut tally).await;
+    tasks_do_not_become_images(&fixture, &mut tally).await;
+    fixture.provider.destroy(spec.id).await.unwrap();
 
-    let manifest = stage.at.path().join(format!("data/images/{}.json", image.key));
+    let manifest = fixture.at.path().join(format!("data/images/{}.json", image.key));
     let whole = std::fs::read(&manifest).unwrap();
     let text = String::from_utf8(whole.clone()).unwrap();
-    let mut stage = stage;
+    let mut fixture = fixture;
     for (what, bytes) in [
         ("cut off", whole[..whole.len() / 2].to_vec()),
         ("empty", Vec::new()),
@@ -130,11 +130,11 @@ async fn images_that_were_tampered_with_are_refused() {
         assert_ne!(bytes, whole, "{what}");
         std::fs::write(&manifest, &bytes).unwrap();
         // What was checked is remembered: a tampered record is met at the next start.
-        stage = stage.restart().await;
-        let refused = stage.provider.open(&on_it(&stage)).await;
+        fixture = fixture.restart().await;
+        let refused = fixture.provider.open(&on_it(&fixture)).await;
         let holds = matches!(refused, Err(SandboxError::Image { .. }));
         tally.check(&format!("78 a record that is {what}"), &format!("{refused:?}"), holds.into());
-        let listed = stage.provider.images().await.unwrap().len();
+        let listed = fixture.provider.images().await.unwrap().len();
         tally.check(
             &format!("78 and is listed when {what}"),
             &listed.to_string(),
@@ -142,61 +142,61 @@ async fn images_that_were_tampered_with_are_refused() {
         );
     }
     std::fs::write(&manifest, &whole).unwrap();
-    stage = stage.restart().await;
-    let again = stage.provider.open(&on_it(&stage)).await;
+    fixture = fixture.restart().await;
+    let again = fixture.provider.open(&on_it(&fixture)).await;
     tally.check("78 the whole record again", &format!("{again:?}"), again.is_ok().into());
-    tiers_are_not_lowered(&stage, &mut tally).await;
-    stage.end().await;
+    tiers_are_not_lowered(&fixture, &mut tally).await;
+    fixture.end().await;
     tally.finish("images", 20);
 }
 
 /// What root writes on top of an image is not in the image.
-async fn layers_stay_as_they_are(stage: &Stage, image: &str, tally: &mut Tally) {
-    let spec = Spec { image: image.to_owned(), ..stage.spec(Tier::Verified) };
-    let other = Spec { image: image.to_owned(), ..stage.spec(Tier::Verified) };
-    stage.provider.open(&spec).await.unwrap();
+async fn layers_stay_as_they_are(fixture: &Fixture, image: &str, tally: &mut Tally) {
+    let spec = Spec { image: image.to_owned(), ..fixture.spec(Tier::Verified) };
+    let other = Spec { image: image.to_owned(), ..fixture.spec(Tier::Verified) };
+    fixture.provider.open(&spec).await.unwrap();
     for user in users() {
         let change =
             "echo evil > /workspace/golden; rm -f /workspace/golden.x; cat /workspace/golden";
-        let own = stage.run(spec.id, user, &["/bin/sh", "-c", change]).await.unwrap().text();
+        let own = fixture.run(spec.id, user, &["/bin/sh", "-c", change]).await.unwrap().text();
         tally.check(&format!("45 {user:?} writes over an image"), &own, (own == "evil").into());
     }
-    stage.provider.open(&other).await.unwrap();
-    let found = stage.shell(other.id, "cat /workspace/golden").await;
+    fixture.provider.open(&other).await.unwrap();
+    let found = fixture.shell(other.id, "cat /workspace/golden").await;
     tally.check("45 and the next finds the image's", &found, (found == "golden").into());
     for id in [spec.id, other.id] {
-        stage.provider.destroy(id).await.unwrap();
+        fixture.provider.destroy(id).await.unwrap();
     }
 }
 
 /// There is no way from a task's sandbox to an image: only a build makes one, from a recipe.
-async fn tasks_do_not_become_images(stage: &Stage, tally: &mut Tally) {
-    let before = stage.provider.images().await.unwrap().len();
-    let setup = Spec { purpose: Use::Setup, ..stage.spec(Tier::Verified) };
-    let opened = stage.provider.open(&setup).await;
+async fn tasks_do_not_become_images(fixture: &Fixture, tally: &mut Tally) {
+    let before = fixture.provider.images().await.unwrap().len();
+    let setup = Spec { purpose: Use::Setup, ..fixture.spec(Tier::Verified) };
+    let opened = fixture.provider.open(&setup).await;
     if opened.is_ok() {
-        stage.shell(setup.id, "echo evil > /workspace/evil").await;
+        fixture.shell(setup.id, "echo evil > /workspace/evil").await;
     }
-    let after = stage.provider.images().await.unwrap().len();
+    let after = fixture.provider.images().await.unwrap().len();
     let shown = format!("opened as a setup: {opened:?}, images before {before}, after {after}");
     tally.check("76 nobody makes an image of his own sandbox", &shown, (before == after).into());
-    stage.provider.destroy(setup.id).await.unwrap();
+    fixture.provider.destroy(setup.id).await.unwrap();
     // A setup that fails leaves no image, and nothing else.
-    let failed = build(stage, "echo half > /workspace/half; exit 3").await;
-    let after = stage.provider.images().await.unwrap().len();
+    let failed = build(fixture, "echo half > /workspace/half; exit 3").await;
+    let after = fixture.provider.images().await.unwrap().len();
     let holds = matches!(failed, Err(SandboxError::Setup { .. })) && before == after;
     tally.check("76 a failed setup makes none", &format!("{failed:?}"), holds.into());
 }
 
 /// A tier that the host does not have is refused; nobody gets a weaker one instead.
-async fn tiers_are_not_lowered(stage: &Stage, tally: &mut Tally) {
-    let capabilities = stage.provider.capabilities();
+async fn tiers_are_not_lowered(fixture: &Fixture, tally: &mut Tally) {
+    let capabilities = fixture.provider.capabilities();
     let missing: Vec<Tier> = capabilities.missing.keys().copied().collect();
     if missing.is_empty() {
         tally.unsupported("79 a missing tier", "this host has all of them");
     }
     for tier in missing {
-        let refused = stage.provider.open(&stage.spec(tier)).await;
+        let refused = fixture.provider.open(&fixture.spec(tier)).await;
         let holds = matches!(refused, Err(SandboxError::TierMissing { .. }));
         tally.check(&format!("79 {tier} is missing"), &format!("{refused:?}"), holds.into());
     }
@@ -205,8 +205,8 @@ async fn tiers_are_not_lowered(stage: &Stage, tally: &mut Tally) {
         if !capabilities.tiers.contains(&tier) {
             continue;
         }
-        let id = stage.open(tier).await;
-        let found = stage.probe(id, User::Agent, &["ptrace", "child"]).await;
+        let id = fixture.open(tier).await;
+        let found = fixture.probe(id, User::Agent, &["ptrace", "child"]).await;
         tally.check(&format!("79 {tier} ptrace of a child"), &found, (found == expected).into());
     }
 }

@@ -10,7 +10,7 @@ use domain::{agent::Tier, id::SandboxId};
 
 use crate::{
     calls::{Knob, play},
-    stage::{Stage, is_root, outside, program, users},
+    fixture::{Fixture, is_root, outside, program, users},
     table::{Row, Tally, row},
 };
 
@@ -47,54 +47,54 @@ fn can_raise_limits() -> Knob {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_becomes_more_than_he_is() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
-    play(&stage, &rows(), &mut tally).await;
-    for tier in stage.tiers() {
-        let id = stage.open(tier).await;
-        identities(&stage, tier, id, &mut tally).await;
+    play(&fixture, &rows(), &mut tally).await;
+    for tier in fixture.tiers() {
+        let id = fixture.open(tier).await;
+        identities(&fixture, tier, id, &mut tally).await;
         if is_root() {
-            privileged_files(&stage, tier, id, &mut tally).await;
-            roots_of_their_own(&stage, tier, id, &mut tally).await;
+            privileged_files(&fixture, tier, id, &mut tally).await;
+            roots_of_their_own(&fixture, tier, id, &mut tally).await;
         } else {
             tally.unsupported(&format!("53 {tier} privileged files"), "needs a root inside");
         }
-        the_first_process_stays(&stage, tier, id, &mut tally).await;
+        the_first_process_stays(&fixture, tier, id, &mut tally).await;
     }
-    stage.end().await;
+    fixture.end().await;
     tally.finish("privileges", 50);
 }
 
-async fn identities(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut Tally) {
+async fn identities(fixture: &Fixture, tier: Tier, id: SandboxId, tally: &mut Tally) {
     for user in users() {
         let most = match user {
             User::Agent => 0,
             User::Root => OF_ROOT_INSIDE,
         };
-        let found = stage.probe(id, user, &["capabilities"]).await;
+        let found = fixture.probe(id, user, &["capabilities"]).await;
         let bits = found.strip_prefix("value ").and_then(|hex| u64::from_str_radix(hex, 16).ok());
         let holds = bits.is_some_and(|bits| bits & !most == 0);
         tally.check(&format!("53 {tier} {user:?} capabilities"), &found, holds.into());
-        let found = stage.probe(id, user, &["bounding"]).await;
+        let found = fixture.probe(id, user, &["bounding"]).await;
         let bits = found.strip_prefix("value ").and_then(|hex| u64::from_str_radix(hex, 16).ok());
         let holds = bits.is_some_and(|bits| bits & !OF_ROOT_INSIDE == 0);
         tally.check(&format!("53 {tier} {user:?} bounding set"), &found, holds.into());
     }
-    let found = stage.probe(id, User::Agent, &["setuid", "0"]).await;
+    let found = fixture.probe(id, User::Agent, &["setuid", "0"]).await;
     let holds = found == "denied EPERM" || found == "denied EINVAL";
     tally.check(&format!("53 {tier} Agent setuid 0"), &found, holds.into());
 }
 
 /// Root inside makes programs that would give their user more; the agent runs them, and gets nothing. Outside, the
 /// same programs give nobody what they promise.
-async fn privileged_files(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut Tally) {
+async fn privileged_files(fixture: &Fixture, tier: Tier, id: SandboxId, tally: &mut Tally) {
     for (make, ask, nothing) in [
         ("make-setuid", "who", "value 1000 1000"),
         ("make-capable", "capabilities", "value 0000000000000000"),
     ] {
         let path = format!("/home/lamp/{make}");
-        let made = stage.probe(id, User::Root, &[make, &path]).await;
-        let ran = stage.run(id, User::Agent, &[&path, ask]).await.unwrap().text();
+        let made = fixture.probe(id, User::Root, &[make, &path]).await;
+        let ran = fixture.run(id, User::Agent, &[&path, ask]).await.unwrap().text();
         let control = as_nobody(make, ask);
         let what = format!("53 {tier} Agent {make}");
         let shown = format!("made: {made}, ran: {ran}; outside: {control}");
@@ -124,27 +124,27 @@ fn as_nobody(make: &str, ask: &str) -> String {
 }
 
 /// Climbing out of a changed root leads to the sandbox's root at most.
-async fn roots_of_their_own(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut Tally) {
-    let own = stage.probe(id, User::Root, &["list", "/"]).await;
-    let climbed = stage.probe(id, User::Root, &["chroot-escape"]).await;
+async fn roots_of_their_own(fixture: &Fixture, tier: Tier, id: SandboxId, tally: &mut Tally) {
+    let own = fixture.probe(id, User::Root, &["list", "/"]).await;
+    let climbed = fixture.probe(id, User::Root, &["chroot-escape"]).await;
     let control = outside(&["outside", "chroot-escape"]);
     let holds = climbed == own && control != own && control.starts_with("value ");
     tally.check(&format!("55 {tier} Root chroot-escape"), &climbed, holds.into());
-    let agents = stage.probe(id, User::Agent, &["chroot-escape"]).await;
+    let agents = fixture.probe(id, User::Agent, &["chroot-escape"]).await;
     let holds = agents == "denied EPERM";
     tally.check(&format!("55 {tier} Agent chroot-escape"), &agents, holds.into());
     // What root changes in its own image stays in its own sandbox.
-    let other = stage.open(tier).await;
-    stage.run(id, User::Root, &["/bin/sh", "-c", "echo evil >> /etc/passwd"]).await.unwrap();
-    let own = stage.shell(id, "grep -c evil /etc/passwd").await;
-    let foreign = stage.shell(other, "grep -c evil /etc/passwd").await;
+    let other = fixture.open(tier).await;
+    fixture.run(id, User::Root, &["/bin/sh", "-c", "echo evil >> /etc/passwd"]).await.unwrap();
+    let own = fixture.shell(id, "grep -c evil /etc/passwd").await;
+    let foreign = fixture.shell(other, "grep -c evil /etc/passwd").await;
     let host = std::fs::read_to_string("/etc/passwd").unwrap().contains("evil");
     let holds = own == "1" && foreign == "0" && !host;
     tally.check(&format!("45 {tier} Root changes an image's file"), &foreign, holds.into());
 }
 
 /// Signals to the first process do nothing, and a storm of them leaves a sandbox that answers.
-async fn the_first_process_stays(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut Tally) {
+async fn the_first_process_stays(fixture: &Fixture, tier: Tier, id: SandboxId, tally: &mut Tally) {
     for user in users() {
         if (tier, user) == (Tier::Untrusted, User::Root) {
             let what = "51 untrusted Root signals to the first process";
@@ -152,13 +152,13 @@ async fn the_first_process_stays(stage: &Stage, tier: Tier, id: SandboxId, tally
             continue;
         }
         for signal in ["9", "19", "11", "15"] {
-            let said = stage.probe(id, user, &["signal", "1", signal]).await;
-            let answers = stage.answers(id).await;
+            let said = fixture.probe(id, user, &["signal", "1", signal]).await;
+            let answers = fixture.answers(id).await;
             let what = format!("51 {tier} {user:?} signal {signal} to the first process");
             tally.check(&what, &said, answers.into());
         }
-        let said = stage.probe(id, user, &["kill-all"]).await;
-        let answers = stage.answers(id).await;
+        let said = fixture.probe(id, user, &["kill-all"]).await;
+        let answers = fixture.answers(id).await;
         let what = format!("51 {tier} {user:?} SIGKILL to everybody");
         tally.check(&what, &said, answers.into());
     }

@@ -10,7 +10,7 @@ use contracts::sandbox::{FileAsk, Hooks, Sandboxes as _, Spec, Transfer, User, W
 use domain::{agent::Tier, id::SandboxId};
 
 use crate::{
-    stage::{Stage, is_root, users},
+    fixture::{Fixture, is_root, users},
     table::Tally,
 };
 
@@ -106,16 +106,16 @@ fn with_places(script: &str) -> String {
     format!("W=/workspace; T=/home/lamp/scratch; {script}")
 }
 
-async fn shell(stage: &Stage, id: SandboxId, user: User, script: &str) -> String {
+async fn shell(fixture: &Fixture, id: SandboxId, user: User, script: &str) -> String {
     let script = with_places(script);
-    match stage.run(id, user, &["/bin/sh", "-c", &script]).await {
+    match fixture.run(id, user, &["/bin/sh", "-c", &script]).await {
         Ok(said) => said.text(),
         Err(error) => format!("refused {error}"),
     }
 }
 
-async fn look(stage: &Stage, id: SandboxId) -> String {
-    let seen = shell(stage, id, User::Agent, LOOK).await;
+async fn look(fixture: &Fixture, id: SandboxId) -> String {
+    let seen = shell(fixture, id, User::Agent, LOOK).await;
     assert!(seen.contains("./web/file"), "{seen}");
     seen
 }
@@ -127,26 +127,26 @@ fn sealed(spec: Spec) -> Spec {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_inside_changes_a_read_only_workspace() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
-    for tier in stage.tiers() {
-        let target = stage.open_as(&sealed(stage.spec(tier))).await;
-        let control = stage.open(tier).await;
-        let before = look(&stage, target).await;
+    for tier in fixture.tiers() {
+        let target = fixture.open_as(&sealed(fixture.spec(tier))).await;
+        let control = fixture.open(tier).await;
+        let before = look(&fixture, target).await;
         for user in users() {
-            files(&stage, tier, user, (target, control), &mut tally).await;
-            mounts(&stage, tier, user, target, &mut tally).await;
-            archive(&stage, tier, user, (target, control), &mut tally).await;
+            files(&fixture, tier, user, (target, control), &mut tally).await;
+            mounts(&fixture, tier, user, target, &mut tally).await;
+            archive(&fixture, tier, user, (target, control), &mut tally).await;
         }
         let scratch = "for d in /tmp /home/lamp /dev/shm; do echo x > $d/x || exit; done; echo all";
-        let wrote = shell(&stage, target, User::Agent, scratch).await;
+        let wrote = shell(&fixture, target, User::Agent, scratch).await;
         tally.check(&format!("45 {tier} all else is written"), &wrote, (wrote == "all").into());
-        let after = look(&stage, target).await;
+        let after = look(&fixture, target).await;
         tally.check(&format!("45 {tier} after all of it"), "looked", (after == before).into());
-        stage.provider.destroy(control).await.unwrap();
-        stage.provider.destroy(target).await.unwrap();
+        fixture.provider.destroy(control).await.unwrap();
+        fixture.provider.destroy(target).await.unwrap();
     }
-    stage.end().await;
+    fixture.end().await;
     tally.finish("a read-only workspace", 178);
 }
 
@@ -176,7 +176,7 @@ struct Came {
 }
 
 async fn tries(
-    stage: &Stage,
+    fixture: &Fixture,
     id: SandboxId,
     user: User,
     renew: &str,
@@ -187,7 +187,7 @@ async fn tries(
     for chunk in attempts.chunks(AT_ONCE) {
         let head = ["/bin/sh", "-c", &script, "sh"].into_iter();
         let argv: Vec<&str> = head.chain(chunk.iter().map(|(_, attempt)| *attempt)).collect();
-        let said = stage.run(id, user, &argv).await.unwrap().text();
+        let said = fixture.run(id, user, &argv).await.unwrap().text();
         let mut lines: Vec<&str> = said.lines().collect();
         let unchanged = lines.pop() == Some("same");
         assert_eq!(lines.len(), chunk.len(), "{said}");
@@ -200,7 +200,7 @@ async fn tries(
 }
 
 async fn files(
-    stage: &Stage,
+    fixture: &Fixture,
     tier: Tier,
     user: User,
     (target, control): (SandboxId, SandboxId),
@@ -213,10 +213,10 @@ async fn files(
     let attempts = [FILES, own].concat();
     // By whoever owns what is there, so that it is not the modes that refuse.
     let renew = format!("[ -d ${{W}}-gone ] && rm -rf $W && mv ${{W}}-gone $W; {FILL}");
-    shell(stage, control, User::Root, "rm -rf $W/* $W/.git").await;
-    shell(stage, control, User::Agent, "rm -rf $W/* $W/.git").await;
-    let worked = tries(stage, control, user, &renew, &attempts).await;
-    let found = tries(stage, target, user, ":", &attempts).await;
+    shell(fixture, control, User::Root, "rm -rf $W/* $W/.git").await;
+    shell(fixture, control, User::Agent, "rm -rf $W/* $W/.git").await;
+    let worked = tries(fixture, control, user, &renew, &attempts).await;
+    let found = tries(fixture, target, user, ":", &attempts).await;
     for (((name, _), came), control) in attempts.iter().zip(found).zip(worked) {
         let what = format!("45 {tier} {user:?} {name}");
         let works = control.succeeded && !control.unchanged;
@@ -224,13 +224,13 @@ async fn files(
     }
 }
 
-async fn mounts(stage: &Stage, tier: Tier, user: User, target: SandboxId, tally: &mut Tally) {
-    let found = tries(stage, target, user, ":", MOUNTS).await;
+async fn mounts(fixture: &Fixture, tier: Tier, user: User, target: SandboxId, tally: &mut Tally) {
+    let found = tries(fixture, target, user, ":", MOUNTS).await;
     for ((name, attempt), came) in MOUNTS.iter().zip(found) {
         let works = works_outside(attempt);
         settle(tally, &format!("55 {tier} {user:?} {name}"), &came.said, came.unchanged, works);
     }
-    let found = tries(stage, target, user, ":", LOCKED).await;
+    let found = tries(fixture, target, user, ":", LOCKED).await;
     for ((name, _), came) in LOCKED.iter().zip(found) {
         tally.check(&format!("55 {tier} {user:?} {name}"), &came.said, came.unchanged.into());
     }
@@ -238,23 +238,23 @@ async fn mounts(stage: &Stage, tier: Tier, user: User, target: SandboxId, tally:
 
 /// An archive that the host unpacks for a user.
 async fn archive(
-    stage: &Stage,
+    fixture: &Fixture,
     tier: Tier,
     user: User,
     (target, control): (SandboxId, SandboxId),
     tally: &mut Tally,
 ) {
-    shell(stage, control, User::Agent, FILL).await;
+    shell(fixture, control, User::Agent, FILL).await;
     let ask = FileAsk::TarOut { path: "/etc/passwd".to_owned(), user };
-    let (done, bytes) = stage.file(control, &ask, &[]).await.unwrap();
+    let (done, bytes) = fixture.file(control, &ask, &[]).await.unwrap();
     assert_eq!(done, Transfer::Done);
-    let before = look(stage, target).await;
+    let before = look(fixture, target).await;
     let mut outcomes = Vec::new();
     for id in [target, control] {
         let path = "/workspace/web".to_owned();
-        outcomes.push(stage.file(id, &FileAsk::TarIn { path, user }, &bytes).await.unwrap().0);
+        outcomes.push(fixture.file(id, &FileAsk::TarIn { path, user }, &bytes).await.unwrap().0);
     }
-    let unchanged = look(stage, target).await == before;
+    let unchanged = look(fixture, target).await == before;
     let refused = matches!(outcomes[0], Transfer::Failed { .. });
     let what = format!("44 {tier} {user:?} archive from outside");
     let works = outcomes[1] == Transfer::Done;
@@ -291,49 +291,50 @@ fn works_outside(attempt: &str) -> bool {
 /// What was got hold of while it could still be written: names elsewhere, open files, processes, mappings.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_from_before_reaches_into_a_read_only_workspace() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
-    for tier in stage.tiers() {
+    for tier in fixture.tiers() {
         for user in users() {
-            let spec = stage.spec(tier);
-            let target = stage.open_as(&spec).await;
-            let control = stage.open(tier).await;
+            let spec = fixture.spec(tier);
+            let target = fixture.open_as(&spec).await;
+            let control = fixture.open(tier).await;
             let grab = "ln $W/web/file /home/lamp/name; ln $W/web/tool /var/tmp/name; \
                 (exec 9>> $W/web/file; while :; do echo x >&9; sleep 0.05; done) >/dev/null 2>&1 & \
                 (cd $W/web; while :; do echo x > ./busy; sleep 0.05; done) >/dev/null 2>&1 & sleep 0.3";
             let change = "echo by name > /home/lamp/name; echo by name > /var/tmp/name; sleep 0.3";
             for id in [target, control] {
-                shell(&stage, id, user, FILL).await;
+                shell(&fixture, id, user, FILL).await;
                 // Where the agent may make links in, and so may root.
-                shell(&stage, id, User::Root, "chmod 1777 /var/tmp /home/lamp").await;
-                shell(&stage, id, user, grab).await;
+                shell(&fixture, id, User::Root, "chmod 1777 /var/tmp /home/lamp").await;
+                shell(&fixture, id, user, grab).await;
             }
             let sealed = Spec { workspace: WorkspaceAccess::ReadOnly, ..spec };
-            stage.provider.open(&sealed).await.unwrap();
-            let (before, of_control) = (look(&stage, target).await, look(&stage, control).await);
+            fixture.provider.open(&sealed).await.unwrap();
+            let (before, of_control) =
+                (look(&fixture, target).await, look(&fixture, control).await);
             for id in [target, control] {
-                shell(&stage, id, user, change).await;
+                shell(&fixture, id, user, change).await;
             }
-            let unchanged = look(&stage, target).await == before;
-            let works = look(&stage, control).await != of_control;
-            let names = shell(&stage, target, user, "cat /home/lamp/name /var/tmp/name").await;
+            let unchanged = look(&fixture, target).await == before;
+            let works = look(&fixture, control).await != of_control;
+            let names = shell(&fixture, target, user, "cat /home/lamp/name /var/tmp/name").await;
             let what = format!("45 {tier} {user:?} names, files and processes from before");
             settle(&mut tally, &what, &names, unchanged && names == "by name\nby name", works);
             for id in [target, control] {
-                stage.provider.destroy(id).await.unwrap();
+                fixture.provider.destroy(id).await.unwrap();
             }
         }
     }
-    stage.end().await;
+    fixture.end().await;
     tally.finish("what was there before a workspace was read-only", 4);
 }
 
 /// A place that is not what it seems is refused, and never opened as if it could not be written.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workspace_that_was_made_something_else_is_refused() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
-    for tier in stage.tiers() {
+    for tier in fixture.tiers() {
         for (name, trick) in [
             ("a link", "rm -rf $W; ln -s /tmp $W"),
             ("a file", "rm -rf $W; echo x > $W"),
@@ -344,16 +345,16 @@ async fn a_workspace_that_was_made_something_else_is_refused() {
                 tally.unsupported(&what, "needs a root inside");
                 continue;
             }
-            let spec = stage.spec(tier);
-            let id = stage.open_as(&spec).await;
-            shell(&stage, id, User::Root, trick).await;
+            let spec = fixture.spec(tier);
+            let id = fixture.open_as(&spec).await;
+            shell(&fixture, id, User::Root, trick).await;
             let sealed = Spec { workspace: WorkspaceAccess::ReadOnly, ..spec };
-            let answer = stage.provider.open(&sealed).await;
+            let answer = fixture.provider.open(&sealed).await;
             let said = answer.as_ref().map_or_else(ToString::to_string, |()| "opened".to_owned());
             tally.check(&what, &said, answer.is_err().into());
-            stage.provider.destroy(id).await.unwrap();
+            fixture.provider.destroy(id).await.unwrap();
         }
     }
-    stage.end().await;
+    fixture.end().await;
     tally.finish("workspaces that are something else", 6);
 }

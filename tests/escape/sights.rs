@@ -18,7 +18,7 @@ use domain::agent::Tier;
 
 use crate::{
     calls::play,
-    stage::{PROBE, Stage, outside, users},
+    fixture::{Fixture, PROBE, outside, users},
     table::{Row, Tally, row},
 };
 
@@ -123,9 +123,9 @@ const OF_THE_FIRST: [&str; 17] = [
     "proc-open-write 1 exe",
 ];
 
-fn rows(stage: &Stage) -> Vec<Row> {
+fn rows(fixture: &Fixture) -> Vec<Row> {
     let mut rows = Vec::new();
-    let sentinel = stage.at.path().join("sentinel");
+    let sentinel = fixture.at.path().join("sentinel");
     std::fs::write(&sentinel, "of the host").unwrap();
     rows.push(row(45, &format!("exists {}", sentinel.display()), NOT_THERE));
     rows.extend(ABSENT.map(|path| row(45, &format!("exists {path}"), NOT_THERE)));
@@ -145,13 +145,13 @@ fn rows(stage: &Stage) -> Vec<Row> {
     let devices = "fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero";
     rows.push(row(45, "list /dev", &[&format!("value {devices}")]));
     rows.push(row(1, "devices", &["value lo"]));
-    rows.extend(nodes(stage));
+    rows.extend(nodes(fixture));
     rows
 }
 
 /// What must not be made, and what must not be changed.
-fn nodes(stage: &Stage) -> Vec<Row> {
-    let place = stage.at.path().join("made").display().to_string();
+fn nodes(fixture: &Fixture) -> Vec<Row> {
+    let place = fixture.at.path().join("made").display().to_string();
     let mut rows = Vec::new();
     for (name, inside) in [
         ("mknod-block", "/home/lamp/made"),
@@ -191,29 +191,29 @@ fn nodes(stage: &Stage) -> Vec<Row> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_the_host_can_be_seen_or_changed() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
-    let rows = rows(&stage);
-    play(&stage, &rows, &mut tally).await;
-    only_declared_descriptors(&stage, &mut tally).await;
-    our_own_helpers_are_closed(&stage, &mut tally).await;
-    stage.end().await;
+    let rows = rows(&fixture);
+    play(&fixture, &rows, &mut tally).await;
+    only_declared_descriptors(&fixture, &mut tally).await;
+    our_own_helpers_are_closed(&fixture, &mut tally).await;
+    fixture.end().await;
     tally.finish("sights", 300);
 }
 
-async fn only_declared_descriptors(stage: &Stage, tally: &mut Tally) {
+async fn only_declared_descriptors(fixture: &Fixture, tally: &mut Tally) {
     // The control: a program that is given one more has one more.
-    let script = format!("exec 9</dev/null; {} descriptors", crate::stage::program().display());
+    let script = format!("exec 9</dev/null; {} descriptors", crate::fixture::program().display());
     let control = std::process::Command::new("/bin/sh").args(["-c", &script]).output().unwrap();
     let control = String::from_utf8_lossy(&control.stdout).trim().to_owned();
-    for tier in stage.tiers() {
-        let id = stage.open(tier).await;
+    for tier in fixture.tiers() {
+        let id = fixture.open(tier).await;
         for user in users() {
-            let found = stage.probe(id, user, &["descriptors"]).await;
+            let found = fixture.probe(id, user, &["descriptors"]).await;
             let what = format!("56 {tier} {user:?} descriptors at start");
             let holds = found == "value none" && control.contains("9=/dev/null");
             tally.check(&what, &format!("{found}; outside: {control}"), holds.into());
-            let place = stage.probe(id, user, &["directory"]).await;
+            let place = fixture.probe(id, user, &["directory"]).await;
             let what = format!("56 {tier} {user:?} directory at start");
             tally.check(&what, &place, (place == "value /").into());
         }
@@ -221,10 +221,10 @@ async fn only_declared_descriptors(stage: &Stage, tally: &mut Tally) {
 }
 
 /// Beside the first process, the guest has helpers that wait for programs. They share its memory.
-async fn our_own_helpers_are_closed(stage: &Stage, tally: &mut Tally) {
+async fn our_own_helpers_are_closed(fixture: &Fixture, tally: &mut Tally) {
     let find = "for p in /proc/[0-9]*; do \
                 [ \"$(cat $p/comm 2>/dev/null)\" = \"$(cat /proc/1/comm)\" ] && echo ${p#/proc/}; done; true";
-    for tier in stage.tiers() {
+    for tier in fixture.tiers() {
         if tier == Tier::Untrusted {
             tally.unsupported(
                 "51 untrusted helpers of the first process",
@@ -232,8 +232,8 @@ async fn our_own_helpers_are_closed(stage: &Stage, tally: &mut Tally) {
             );
             continue;
         }
-        let id = stage.open(tier).await;
-        let helpers = stage.shell(id, find).await;
+        let id = fixture.open(tier).await;
+        let helpers = fixture.shell(id, find).await;
         let what = format!("51 {tier} helpers of the first process");
         tally.check(&what, &helpers.replace('\n', " "), (helpers.lines().count() > 1).into());
         for user in users() {
@@ -245,7 +245,7 @@ async fn our_own_helpers_are_closed(stage: &Stage, tally: &mut Tally) {
                 );
                 let script =
                     if name == "proc-link" { script } else { script.replace(" exe;", ";") };
-                let said = stage.run(id, user, &["/bin/sh", "-c", &script]).await.unwrap().text();
+                let said = fixture.run(id, user, &["/bin/sh", "-c", &script]).await.unwrap().text();
                 let what = format!("51 {tier} {user:?} {name} of helpers");
                 let refused =
                     said.lines().all(|line| matches!(line, "denied EPERM" | "denied EACCES"));
@@ -267,9 +267,9 @@ struct Canary {
 
 impl Canary {
     /// Listens on all addresses of the host, on a path and on an abstract name. The threads end with the test.
-    fn new(stage: &Stage) -> Self {
+    fn new(fixture: &Fixture) -> Self {
         let seen = Arc::new(AtomicU32::new(0));
-        let path = stage.at.path().join("canary.sock").display().to_string();
+        let path = fixture.at.path().join("canary.sock").display().to_string();
         let name = format!("lamplighter-canary-{}", std::process::id());
         let tcp = TcpListener::bind("0.0.0.0:0").unwrap();
         let udp = UdpSocket::bind("0.0.0.0:0").unwrap();
@@ -312,9 +312,9 @@ fn own_address() -> Option<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_socket_leads_out() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
-    let canary = Canary::new(&stage);
+    let canary = Canary::new(&fixture);
     let refused: &[&str] = &["denied ECONNREFUSED", "denied ENETUNREACH", "denied EPERM"];
     let mut rows = vec![
         row(8, &format!("tcp 127.0.0.1:{}", canary.tcp), refused),
@@ -338,16 +338,16 @@ async fn no_socket_leads_out() {
         .collect();
     let expected = canary.seen.swap(0, Ordering::SeqCst);
     println!("controls: {controls:?}, seen {expected}");
-    play_unseen(&stage, &rows, &canary, &mut tally).await;
-    addresses_of_nobody(&stage, &mut tally).await;
-    neighbours_do_not_meet(&stage, &mut tally).await;
-    stage.end().await;
+    play_unseen(&fixture, &rows, &canary, &mut tally).await;
+    addresses_of_nobody(&fixture, &mut tally).await;
+    neighbours_do_not_meet(&fixture, &mut tally).await;
+    fixture.end().await;
     tally.finish("sockets", 60);
 }
 
-async fn play_unseen(stage: &Stage, rows: &[Row], canary: &Canary, tally: &mut Tally) {
+async fn play_unseen(fixture: &Fixture, rows: &[Row], canary: &Canary, tally: &mut Tally) {
     let mut only_inside = Tally::default();
-    play(stage, rows, &mut only_inside).await;
+    play(fixture, rows, &mut only_inside).await;
     // `play` runs each control once more.
     let seen = canary.seen.load(Ordering::SeqCst);
     let controls = u32::try_from(rows.len()).unwrap();
@@ -355,9 +355,9 @@ async fn play_unseen(stage: &Stage, rows: &[Row], canary: &Canary, tally: &mut T
     tally.check("1 the canary saw only the controls", &seen.to_string(), (seen == controls).into());
 }
 
-async fn addresses_of_nobody(stage: &Stage, tally: &mut Tally) {
-    for tier in stage.tiers() {
-        let id = stage.open(tier).await;
+async fn addresses_of_nobody(fixture: &Fixture, tally: &mut Tally) {
+    for tier in fixture.tiers() {
+        let id = fixture.open(tier).await;
         for user in users() {
             for (case, words) in [
                 (1, ["tcp", "192.0.2.1:80"]),
@@ -367,7 +367,7 @@ async fn addresses_of_nobody(stage: &Stage, tally: &mut Tally) {
                 (7, ["tcp", "169.254.169.254:80"]),
                 (13, ["udp", "192.0.2.53:53"]),
             ] {
-                let outcome = stage.probe(id, user, &words).await;
+                let outcome = fixture.probe(id, user, &words).await;
                 let what = format!("{case:>2} {tier} {user:?} {}", words.join(" "));
                 let holds = matches!(
                     outcome.as_str(),
@@ -380,16 +380,16 @@ async fn addresses_of_nobody(stage: &Stage, tally: &mut Tally) {
 }
 
 /// A server in one sandbox is not there for another. The control: it is there for the sandbox itself.
-async fn neighbours_do_not_meet(stage: &Stage, tally: &mut Tally) {
-    for tier in stage.tiers() {
-        let (one, other) = (stage.open(tier).await, stage.open(tier).await);
+async fn neighbours_do_not_meet(fixture: &Fixture, tally: &mut Tally) {
+    for tier in fixture.tiers() {
+        let (one, other) = (fixture.open(tier).await, fixture.open(tier).await);
         let serve = "perl -MIO::Socket::INET -e '\
                      my $s = IO::Socket::INET->new(Listen => 1, LocalPort => 4711); \
                      exit if fork; setpgrp; close STDOUT; close STDERR; \
                      while (my $c = $s->accept) { print $c qq(hello) }'";
-        stage.shell(one, serve).await;
-        let own = stage.probe(one, User::Agent, &["tcp", "127.0.0.1:4711"]).await;
-        let foreign = stage.probe(other, User::Agent, &["tcp", "127.0.0.1:4711"]).await;
+        fixture.shell(one, serve).await;
+        let own = fixture.probe(one, User::Agent, &["tcp", "127.0.0.1:4711"]).await;
+        let foreign = fixture.probe(other, User::Agent, &["tcp", "127.0.0.1:4711"]).await;
         let what = format!(" 8 {tier} a neighbour's server");
         if own == "allowed" {
             let holds = foreign == "denied ECONNREFUSED";
@@ -397,10 +397,10 @@ async fn neighbours_do_not_meet(stage: &Stage, tally: &mut Tally) {
         } else {
             tally.unsupported(&what, &format!("no server here: {own}"));
         }
-        stage.shell(one, "echo secret > /dev/shm/x; echo secret > /tmp/x").await;
+        fixture.shell(one, "echo secret > /dev/shm/x; echo secret > /tmp/x").await;
         for path in ["/dev/shm/x", "/tmp/x"] {
-            let foreign = stage.probe(other, User::Agent, &["read", path]).await;
-            let own = stage.probe(one, User::Agent, &["read", path]).await;
+            let foreign = fixture.probe(other, User::Agent, &["read", path]).await;
+            let own = fixture.probe(one, User::Agent, &["read", path]).await;
             let what = format!("45 {tier} a neighbour's {path}");
             let holds = foreign == "denied ENOENT" && own == "value secret";
             tally.check(&what, &format!("{foreign}; its own: {own}"), holds.into());

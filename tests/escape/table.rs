@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use crate::stage::is_root;
+use crate::fixture::is_root;
 
 /// One attempt.
 #[derive(Debug, Clone)]

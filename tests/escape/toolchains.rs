@@ -6,7 +6,7 @@ use sandbox::PoolSettings;
 use unsupported::unsupported;
 
 use crate::{
-    stage::{Stage, is_root, users},
+    fixture::{Fixture, is_root, users},
     table::Tally,
 };
 
@@ -28,10 +28,10 @@ async fn toolchains_keep_their_owners_secrets() {
         }
     }
     let no_pool = PoolSettings { most_of_a_kind: 0, ..PoolSettings::default() };
-    let stage = Stage::with(no_pool, &[tools.path().to_owned()]).await;
+    let fixture = Fixture::with(no_pool, &[tools.path().to_owned()]).await;
     let mut tally = Tally::default();
-    for tier in stage.tiers() {
-        let id = stage.open(tier).await;
+    for tier in fixture.tiers() {
+        let id = fixture.open(tier).await;
         for user in users() {
             for (name, expected) in [
                 ("open", "value token"),
@@ -39,7 +39,7 @@ async fn toolchains_keep_their_owners_secrets() {
                 ("of-a-user", "denied EACCES"),
             ] {
                 let path = tools.path().join(name).display().to_string();
-                let found = stage.probe(id, user, &["read", &path]).await;
+                let found = fixture.probe(id, user, &["read", &path]).await;
                 let what = format!("45 {tier} {user:?} a toolchain's file `{name}`");
                 if is_root() || name == "open" {
                     tally.check(&what, &found, (found == expected).into());
@@ -49,6 +49,6 @@ async fn toolchains_keep_their_owners_secrets() {
             }
         }
     }
-    stage.end().await;
+    fixture.end().await;
     tally.finish("toolchains", 12);
 }

@@ -11,7 +11,7 @@ use contracts::sandbox::User;
 use domain::{agent::Tier, id::SandboxId};
 
 use crate::{
-    stage::{Stage, is_root, outside, program, users},
+    fixture::{Fixture, is_root, outside, program, users},
     table::Tally,
 };
 
@@ -25,48 +25,48 @@ const SEEN: &str = "value others seen, own seen";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn watches_and_locks_end_at_the_sandbox() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let mut tally = Tally::default();
     let controls =
-        [notices_on_the_host(&stage, FILE).await, notices_on_the_host(&stage, DIRECTORY).await];
-    let lock_control = locks_on_the_host(&stage).await;
-    for tier in stage.tiers() {
-        let pair = (stage.open(tier).await, stage.open(tier).await);
+        [notices_on_the_host(&fixture, FILE).await, notices_on_the_host(&fixture, DIRECTORY).await];
+    let lock_control = locks_on_the_host(&fixture).await;
+    for tier in fixture.tiers() {
+        let pair = (fixture.open(tier).await, fixture.open(tier).await);
         for user in users() {
             for (watched, control) in [FILE, DIRECTORY].into_iter().zip(&controls) {
-                notices(&stage, (tier, user, watched), pair, control, &mut tally).await;
+                notices(&fixture, (tier, user, watched), pair, control, &mut tally).await;
             }
-            locks(&stage, (tier, user), pair, &lock_control, &mut tally).await;
+            locks(&fixture, (tier, user), pair, &lock_control, &mut tally).await;
         }
-        mounts(&stage, tier, pair.0, &mut tally).await;
+        mounts(&fixture, tier, pair.0, &mut tally).await;
     }
-    stage.end().await;
+    fixture.end().await;
     tally.finish("watches", 14);
 }
 
 /// Runs the one file and reads both, on the host and in a neighbour.
-async fn use_them(stage: &Stage, neighbour: Option<SandboxId>) {
+async fn use_them(fixture: &Fixture, neighbour: Option<SandboxId>) {
     assert!(Command::new(FILE).status().unwrap().success());
     assert!([FILE, OTHER_FILE].iter().all(|file| !std::fs::read(file).unwrap().is_empty()));
     if let Some(neighbour) = neighbour {
         let script = format!("{FILE} && cat {FILE} {OTHER_FILE} | wc -c");
-        let said = stage.shell(neighbour, &script).await;
+        let said = fixture.shell(neighbour, &script).await;
         assert!(said.parse::<u64>().is_ok_and(|bytes| bytes > 0), "{said}");
     }
 }
 
 async fn notices(
-    stage: &Stage,
+    fixture: &Fixture,
     (tier, user, watched): (Tier, User, &str),
     (one, other): (SandboxId, SandboxId),
     control: &str,
     tally: &mut Tally,
 ) {
-    let place = meeting(stage, one).await;
+    let place = meeting(fixture, one).await;
     let words = ["notices", watched, &place];
     let what = format!("45 {tier} {user:?} notices of {watched}");
-    let acting = async || use_them(stage, Some(other)).await;
-    let (found, Some(())) = beside(stage, (one, user), &words, acting).await else {
+    let acting = async || use_them(fixture, Some(other)).await;
+    let (found, Some(())) = beside(fixture, (one, user), &words, acting).await else {
         return tally.unsupported(&what, "it cannot watch");
     };
     let both = format!("{found}; outside: {control}");
@@ -79,21 +79,21 @@ async fn notices(
 }
 
 async fn locks(
-    stage: &Stage,
+    fixture: &Fixture,
     (tier, user): (Tier, User),
     (one, other): (SandboxId, SandboxId),
     control: &str,
     tally: &mut Tally,
 ) {
-    let place = meeting(stage, one).await;
+    let place = meeting(fixture, one).await;
     let taking = async || {
-        let own = stage.probe(one, user, &["take-lock", FILE]).await;
-        let neighbour = stage.probe(other, user, &["take-lock", FILE]).await;
+        let own = fixture.probe(one, user, &["take-lock", FILE]).await;
+        let neighbour = fixture.probe(other, user, &["take-lock", FILE]).await;
         (own, neighbour, outside(&["take-lock", FILE]))
     };
     let what = format!("45 {tier} {user:?} locks on {FILE}");
     let words = ["hold-lock", FILE, &place];
-    let (held, taken) = beside(stage, (one, user), &words, taking).await;
+    let (held, taken) = beside(fixture, (one, user), &words, taking).await;
     let Some((own, neighbour, host)) = taken else {
         return tally.unsupported(&what, &format!("it can hold none: {held}"));
     };
@@ -112,9 +112,9 @@ async fn locks(
 }
 
 /// What is mounted inside tells nothing of where things lie outside.
-async fn mounts(stage: &Stage, tier: Tier, id: SandboxId, tally: &mut Tally) {
-    let shown = stage.shell(id, "cat /proc/self/mountinfo").await;
-    let data = stage.at.path().display().to_string();
+async fn mounts(fixture: &Fixture, tier: Tier, id: SandboxId, tally: &mut Tally) {
+    let shown = fixture.shell(id, "cat /proc/self/mountinfo").await;
+    let data = fixture.at.path().display().to_string();
     let what = format!("45 {tier} paths of the host among the mounts");
     let outside = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
     let of_usr = shown.lines().find(|line| line.split(' ').nth(4) == Some("/usr"));
@@ -139,8 +139,8 @@ fn is_shared() -> bool {
 }
 
 /// A new directory inside, for the probe and those that act.
-async fn meeting(stage: &Stage, id: SandboxId) -> String {
-    let made = stage.shell(id, "d=$(mktemp -d) && chmod 777 $d && echo $d").await;
+async fn meeting(fixture: &Fixture, id: SandboxId) -> String {
+    let made = fixture.shell(id, "d=$(mktemp -d) && chmod 777 $d && echo $d").await;
     assert!(made.starts_with("/tmp/"), "{made}");
     made
 }
@@ -148,16 +148,16 @@ async fn meeting(stage: &Stage, id: SandboxId) -> String {
 /// Does something while the probe waits. Gives what the probe said, and what came of the other, if it came to that. The last
 /// of the words is where they meet.
 async fn beside<T>(
-    stage: &Stage,
+    fixture: &Fixture,
     (id, user): (SandboxId, User),
     words: &[&str],
     act: impl AsyncFnOnce() -> T,
 ) -> (String, Option<T>) {
     let place = words.last().unwrap();
-    let mut probing = std::pin::pin!(stage.probe(id, user, words));
+    let mut probing = std::pin::pin!(fixture.probe(id, user, words));
     let mut again = tokio::time::interval(Duration::from_millis(20));
     let ready = async {
-        while stage.shell(id, &format!("test -e {place}/ready && echo yes")).await != "yes" {
+        while fixture.shell(id, &format!("test -e {place}/ready && echo yes")).await != "yes" {
             again.tick().await;
         }
     };
@@ -167,7 +167,7 @@ async fn beside<T>(
     }
     let acting = async {
         let done = act().await;
-        stage.shell(id, &format!("touch {place}/others")).await;
+        fixture.shell(id, &format!("touch {place}/others")).await;
         done
     };
     let (said, done) = tokio::join!(probing, acting);
@@ -175,16 +175,16 @@ async fn beside<T>(
 }
 
 /// The control: without a sandbox in between, everything is noticed.
-async fn notices_on_the_host(stage: &Stage, watched: &str) -> String {
-    let place = stage.at.path().join(format!("meeting{}", watched.replace('/', "-")));
-    with_probe(&place, &["notices", watched], || use_them(stage, None)).await.1
+async fn notices_on_the_host(fixture: &Fixture, watched: &str) -> String {
+    let place = fixture.at.path().join(format!("meeting{}", watched.replace('/', "-")));
+    with_probe(&place, &["notices", watched], || use_them(fixture, None)).await.1
 }
 
-async fn locks_on_the_host(stage: &Stage) -> String {
-    let file = stage.at.path().join("locked");
+async fn locks_on_the_host(fixture: &Fixture) -> String {
+    let file = fixture.at.path().join("locked");
     std::fs::write(&file, "of the host").unwrap();
     let file = file.display().to_string();
-    let place = stage.at.path().join("meeting-of-locks");
+    let place = fixture.at.path().join("meeting-of-locks");
     let take = async || outside(&["take-lock", &file]);
     with_probe(&place, &["hold-lock", &file], take).await.0
 }

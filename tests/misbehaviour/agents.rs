@@ -1,7 +1,7 @@
 //! Agents that crash, hang, forge, and leave things behind.
 
 use super::{
-    stage::{GONE, Ran, SERVER, on_stage, until},
+    fixture::{GONE, Ran, SERVER, on_stage, until},
     table::{Row, command, hostile, play},
     watch::watched,
 };
@@ -239,25 +239,25 @@ fn programs() -> Vec<Row<'static>> {
 
 #[test]
 fn an_agent_that_misbehaves_ends_in_a_failure_with_a_name_and_the_last_lines() {
-    on_stage(SERVER, |stage| {
-        watched(stage, "agents", || play(stage, "verified", 3, ends()));
-        watched(stage, "programs", || play(stage, "verified", 1, programs()));
-        watched(stage, "liars", || play(stage, "standard", 3, lies()));
+    on_stage(SERVER, |fixture| {
+        watched(fixture, "agents", || play(fixture, "verified", 3, ends()));
+        watched(fixture, "programs", || play(fixture, "verified", 1, programs()));
+        watched(fixture, "liars", || play(fixture, "standard", 3, lies()));
     });
 }
 
 /// An agent that has answered and went by itself takes along what it started, wherever that hides.
 #[test]
 fn what_an_agent_leaves_behind_ends_with_its_run() {
-    on_stage(SERVER, |stage| {
+    on_stage(SERVER, |fixture| {
         // So that nobody else's processes are taken for these.
         let trick = format!("leaves {}", std::process::id());
-        stage.sandbox("family", &["--tier", "verified"]);
+        fixture.sandbox("family", &["--tier", "verified"]);
         let words = hostile(&trick, &[]);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let ran = Ran::of(stage.agent("family", &words).spawn().unwrap());
+        let ran = Ran::of(fixture.agent("family", &words).spawn().unwrap());
         assert_eq!(ran.ending(), "finished", "{ran}");
-        assert_eq!(stage.left("family"), Vec::<String>::new());
+        assert_eq!(fixture.left("family"), Vec::<String>::new());
         assert_eq!(until(GONE, || outside(&trick), |left| *left == 0), 0, "nor from outside");
     });
 }

@@ -1,14 +1,14 @@
 //! More than anybody wants to hear, and a fork bomb. The server answers others meanwhile, and does not grow.
 
 use super::{
-    stage::{SERVER, on_stage},
+    fixture::{SERVER, on_stage},
     table::{Row, command, hostile, play, play_in},
     watch::watched,
 };
 
 #[test]
 fn a_flood_ends_at_its_limit_and_nobody_else_notices() {
-    on_stage(SERVER, |stage| {
+    on_stage(SERVER, |fixture| {
         let rows = vec![
             Row {
                 name: "one line of 1 GiB",
@@ -50,15 +50,15 @@ fn a_flood_ends_at_its_limit_and_nobody_else_notices() {
             Row { name: "one tool, 100,000 times", words: hostile("tools", &[]), ..Row::default() },
             Row { name: "small on the wire", words: hostile("zeros", &[]), ..Row::default() },
         ];
-        watched(stage, "floods", || play(stage, "verified", 3, rows));
+        watched(fixture, "floods", || play(fixture, "verified", 3, rows));
     });
 }
 
 #[test]
 fn a_fork_bomb_ends_with_its_run_and_its_sandbox_goes_on() {
-    on_stage(SERVER, |stage| {
+    on_stage(SERVER, |fixture| {
         for tier in ["verified", "standard"] {
-            stage.sandbox(tier, &["--tier", tier, "--processes", "100"]);
+            fixture.sandbox(tier, &["--tier", tier, "--processes", "100"]);
             let bomb = Row {
                 name: "a fork bomb",
                 words: hostile("bomb", &[]),
@@ -66,8 +66,8 @@ fn a_fork_bomb_ends_with_its_run_and_its_sandbox_goes_on() {
                 lines: "more of me",
                 ..Row::default()
             };
-            watched(stage, "a fork bomb", || play_in(stage, tier, &bomb));
-            let after = stage.lamp(&["sandbox", "exec", tier, "--", "echo", "well"]);
+            watched(fixture, "a fork bomb", || play_in(fixture, tier, &bomb));
+            let after = fixture.lamp(&["sandbox", "exec", tier, "--", "echo", "well"]);
             assert_eq!(after.stdout, b"well\n", "{after:?}");
         }
     });

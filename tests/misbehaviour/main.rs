@@ -21,9 +21,9 @@
 #![allow(clippy::print_stdout, reason = "what was measured is told with the test")]
 
 mod agents;
+mod fixture;
 mod floods;
 mod models;
 mod people;
-mod stage;
 mod table;
 mod watch;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use testkit::model::Script;
 
 use super::{
-    stage::{HOST, KEY, Ran, SERVER, Stage, on_stage},
+    fixture::{Fixture, HOST, KEY, Ran, SERVER, on_stage},
     table::{Row, play},
     watch::watched,
 };
@@ -27,9 +27,9 @@ impl Default for Play<'_> {
 }
 
 /// Gives the model its script, and makes a row of it.
-fn rows<'a>(stage: &Stage<'_>, plays: Vec<Play<'a>>) -> Vec<Row<'a>> {
+fn rows<'a>(fixture: &Fixture<'_>, plays: Vec<Play<'a>>) -> Vec<Row<'a>> {
     let row = |it: Play<'a>| {
-        stage.model.on(&format!("[{}]", it.name), it.script.parse().unwrap());
+        fixture.model.on(&format!("[{}]", it.name), it.script.parse().unwrap());
         let request = format!("The row is [{}].", it.name);
         let words = ["builtin", "--model", "claude-sonnet-4-5", &request];
         Row {
@@ -200,24 +200,24 @@ fn silences() -> Vec<Play<'static>> {
 
 #[test]
 fn a_model_that_hangs_is_not_waited_for() {
-    on_stage(SERVER, |stage| {
-        let table = rows(stage, silences());
-        watched(stage, "silent models", || play(stage, "verified", 3, table));
+    on_stage(SERVER, |fixture| {
+        let table = rows(fixture, silences());
+        watched(fixture, "silent models", || play(fixture, "verified", 3, table));
     });
 }
 
 #[test]
 fn a_model_that_misbehaves_ends_in_a_failure_with_a_name() {
     // Longer than the built-in agent takes to give up.
-    on_stage(&SERVER.replace("silence: 3s", "silence: 30s"), |stage| {
-        let table = rows(stage, plays().into_iter().chain(speeches()).collect());
-        let mark = stage.internet.mark();
-        watched(stage, "models", || play(stage, "verified", 3, table));
-        let arrived = stage.internet.since(mark);
+    on_stage(&SERVER.replace("silence: 3s", "silence: 30s"), |fixture| {
+        let table = rows(fixture, plays().into_iter().chain(speeches()).collect());
+        let mark = fixture.internet.mark();
+        watched(fixture, "models", || play(fixture, "verified", 3, table));
+        let arrived = fixture.internet.since(mark);
         let hosts: BTreeSet<&str> =
             arrived.iter().filter_map(|it| it.request()?.header("host")).collect();
         assert_eq!(hosts, BTreeSet::from([HOST]), "only the model was asked, whatever was obeyed");
-        let said = stage.lamp(&["audit", "export", "--data", &stage.data()]);
+        let said = fixture.lamp(&["audit", "export", "--data", &fixture.data()]);
         let audit = String::from_utf8_lossy(&said.stdout).into_owned();
         assert!(audit.contains("credential.used"), "{audit}");
         assert!(!audit.contains("approv") && !audit.contains("push"), "{audit}");
@@ -232,15 +232,15 @@ const DOORS: &str = "env; cat /proc/1/environ /proc/self/environ; find / -xdev -
 
 #[test]
 fn a_model_that_wants_the_servers_own_doors_finds_none() {
-    on_stage(SERVER, |stage| {
-        let greeting = stage.house(|house| house.greeting().to_owned());
+    on_stage(SERVER, |fixture| {
+        let greeting = fixture.house(|house| house.greeting().to_owned());
         let (_, rest) = greeting.split_once("127.0.0.1:").expect("it says where it listens");
         let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
         let script = Script::new().shell(&DOORS.replace("PORT", &port)).text("Looked.");
-        stage.model.on("[doors]", script);
-        stage.sandbox("try", &["--tier", "verified"]);
+        fixture.model.on("[doors]", script);
+        fixture.sandbox("try", &["--tier", "verified"]);
         let words = ["builtin", "--model", "claude-sonnet-4-5", "The row is [doors]."];
-        let ran = Ran::of(stage.agent("try", &words).spawn().unwrap());
+        let ran = Ran::of(fixture.agent("try", &words).spawn().unwrap());
         assert_eq!(ran.ending(), "finished", "{ran}");
         let calls = ran.events("tool_call");
         let got = calls.iter().filter_map(|it| it["result"].as_str()).collect::<String>();
@@ -253,7 +253,7 @@ fn a_model_that_wants_the_servers_own_doors_finds_none() {
 #[test]
 fn money_rules_and_names_that_are_wrong_are_told_as_such() {
     let budgets = "budgets:\n  - { scope: person, period: day, limit: $0.01 }\n";
-    on_stage(&format!("{SERVER}{budgets}"), |stage| {
+    on_stage(&format!("{SERVER}{budgets}"), |fixture| {
         let table = vec![
             Play {
                 name: "no money",
@@ -271,11 +271,11 @@ fn money_rules_and_names_that_are_wrong_are_told_as_such() {
                 ..Play::default()
             },
         ];
-        play(stage, "verified", 1, rows(stage, table));
-        let made = stage.lamp(&["sandbox", "create", "closed", "--tier", "verified"]);
+        play(fixture, "verified", 1, rows(fixture, table));
+        let made = fixture.lamp(&["sandbox", "create", "closed", "--tier", "verified"]);
         assert!(made.status.success(), "{made:?}");
         let words = ["builtin", "--model", "claude-sonnet-4-5", "Try."];
-        let ran = Ran::of(stage.agent("closed", &words).spawn().unwrap());
+        let ran = Ran::of(fixture.agent("closed", &words).spawn().unwrap());
         assert_eq!(ran.ending(), "agent_stopped", "{ran}");
         // Whichever of its last words was heard first.
         assert!(ran.to_string().contains("LAMP_MODEL_URL"), "there is no way out at all: {ran}");
@@ -283,31 +283,31 @@ fn money_rules_and_names_that_are_wrong_are_told_as_such() {
         // A phase that the policy does not open: there is not even a sandbox.
         let review =
             [&["agent", "run", "--tier", "verified", "--mode", "review", "--json"][..], &words[..]];
-        let refused = stage.lamp(&review.concat());
+        let refused = fixture.lamp(&review.concat());
         let why = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(!refused.status.success() && refused.stdout.is_empty(), "{why}");
         assert!(why.contains("egress in review, which nobody above has opened"), "{why}");
 
         // A policy that is narrowed while the sandbox is there.
         let narrow = "version: 1\negress: { implement: { allow: [] } }\n";
-        stage.house(|house| house.write("policy.yaml", narrow));
-        let reloaded = stage.lamp(&["policy", "reload"]);
+        fixture.house(|house| house.write("policy.yaml", narrow));
+        let reloaded = fixture.lamp(&["policy", "reload"]);
         assert!(reloaded.status.success(), "{reloaded:?}");
-        let ran = Ran::of(stage.agent("verified-0", &words).spawn().unwrap());
+        let ran = Ran::of(fixture.agent("verified-0", &words).spawn().unwrap());
         assert_eq!(ran.ending(), "model_refused", "{ran}");
         assert!(ran.message().contains("no rule of the organisation allows it"), "{ran}");
 
-        stage.house(|house| {
+        fixture.house(|house| {
             house.write(
                 "lamp.yaml",
                 "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB }\n",
             );
         });
-        let reloaded = stage.lamp(&["policy", "reload"]);
+        let reloaded = fixture.lamp(&["policy", "reload"]);
         assert!(reloaded.status.success(), "{reloaded:?}");
-        let ran = Ran::of(stage.agent("closed", &words).spawn().unwrap());
+        let ran = Ran::of(fixture.agent("closed", &words).spawn().unwrap());
         assert_eq!(ran.ending(), "bad_request", "{ran}");
         assert!(ran.message().contains("sets up no model"), "{ran}");
-        assert!(stage.model.requests().is_empty(), "the model was never asked");
+        assert!(fixture.model.requests().is_empty(), "the model was never asked");
     });
 }

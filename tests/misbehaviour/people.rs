@@ -9,7 +9,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
-    stage::{SERVER, Stage, on_stage},
+    fixture::{Fixture, SERVER, on_stage},
     table::hostile,
 };
 
@@ -17,8 +17,8 @@ use super::{
 const STOPPED: Duration = Duration::from_secs(2);
 
 /// Runs an agent until it has said this.
-fn running(stage: &Stage<'_>, sandbox: &str, words: &[&str], until: &str) -> Child {
-    let mut child = stage.agent(sandbox, words).spawn().unwrap();
+fn running(fixture: &Fixture<'_>, sandbox: &str, words: &[&str], until: &str) -> Child {
+    let mut child = fixture.agent(sandbox, words).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains(until)), "the agent never said `{until}`");
     // What it says later is not read: a person who is cut off reads nothing either.
@@ -26,14 +26,14 @@ fn running(stage: &Stage<'_>, sandbox: &str, words: &[&str], until: &str) -> Chi
 }
 
 /// Ends the command, and says how long it took until nothing of the agent was left inside.
-fn gone_after(stage: &Stage<'_>, sandbox: &str, mut child: Child, signal: Signal) -> Duration {
-    let before = stage.inside(sandbox);
+fn gone_after(fixture: &Fixture<'_>, sandbox: &str, mut child: Child, signal: Signal) -> Duration {
+    let before = fixture.inside(sandbox);
     assert!(before.len() > 1, "it has started something: {before:?}");
     let begin = Instant::now();
     kill_process(Pid::from_child(&child), signal).unwrap();
     child.wait().unwrap();
     loop {
-        let left = stage.inside(sandbox);
+        let left = fixture.inside(sandbox);
         // How long it took to look is no part of it, but cannot be told apart.
         let after = begin.elapsed();
         if left.is_empty() {
@@ -47,23 +47,24 @@ fn gone_after(stage: &Stage<'_>, sandbox: &str, mut child: Child, signal: Signal
 fn an_agent_that_is_stopped_or_cut_off_is_gone_within_two_seconds_with_all_that_it_started() {
     // Nobody else ends it meanwhile.
     let patient = SERVER.replace("silence: 3s", "silence: 10m");
-    on_stage(&patient, |stage| {
+    on_stage(&patient, |fixture| {
         let script = "play: shell (setsid sleep 3000 &) ; echo up ; sleep 3000 ;;";
-        stage.model.on("[tree]", script.parse().unwrap());
+        fixture.model.on("[tree]", script.parse().unwrap());
         for tier in ["verified", "standard"] {
-            stage.sandbox(tier, &["--tier", tier]);
+            fixture.sandbox(tier, &["--tier", tier]);
             for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
                 let words = hostile("hidden", &[]);
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                let acp = running(stage, tier, &words, "\"ready\"");
-                let after = gone_after(stage, tier, acp, signal);
+                let acp = running(fixture, tier, &words, "\"ready\"");
+                let after = gone_after(fixture, tier, acp, signal);
                 println!("{tier}, {signal:?}: a hostile agent was gone after {after:?}");
 
                 let words = ["builtin", "--model", "claude-sonnet-4-5", "The row is [tree]."];
-                let builtin = running(stage, tier, &words, "\"tool_call\"");
-                while stage.inside(tier).iter().filter(|it| it.contains("sleep 3000")).count() < 2 {
+                let builtin = running(fixture, tier, &words, "\"tool_call\"");
+                while fixture.inside(tier).iter().filter(|it| it.contains("sleep 3000")).count() < 2
+                {
                 }
-                let after = gone_after(stage, tier, builtin, signal);
+                let after = gone_after(fixture, tier, builtin, signal);
                 println!("{tier}, {signal:?}: the built-in agent was gone after {after:?}");
             }
         }

@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use super::stage::{KEY, PLACE, Ran, Stage};
+use super::fixture::{Fixture, KEY, PLACE, Ran};
 
 /// One way to misbehave.
 pub(crate) struct Row<'a> {
@@ -39,20 +39,20 @@ impl Default for Row<'_> {
 
 impl Row<'_> {
     /// Plays it in this sandbox, and says what is not as it should be.
-    fn played(&self, stage: &Stage<'_>, sandbox: &str) -> Vec<String> {
+    fn played(&self, fixture: &Fixture<'_>, sandbox: &str) -> Vec<String> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         // The other modes want a workspace that cannot be written to.
         let reading = format!("{sandbox}-reads");
         let sandbox = if words.contains(&"--mode") {
-            stage.sandbox(&reading, &["--tier", "verified", "--read-only"]);
+            fixture.sandbox(&reading, &["--tier", "verified", "--read-only"]);
             &reading
         } else {
             sandbox
         };
         let begin = Instant::now();
-        let ran = Ran::of(stage.agent(sandbox, &words).spawn().unwrap());
+        let ran = Ran::of(fixture.agent(sandbox, &words).spawn().unwrap());
         println!("{:>6.1} s  {}: {}", begin.elapsed().as_secs_f32(), self.name, ran.ending());
-        self.check(&ran, &stage.left(sandbox))
+        self.check(&ran, &fixture.left(sandbox))
     }
 
     fn check(&self, ran: &Ran, left: &[String]) -> Vec<String> {
@@ -90,11 +90,11 @@ impl Row<'_> {
 }
 
 /// Plays all rows, `at_once` at a time, and fails with all that are not as they should be.
-pub(crate) fn play(stage: &Stage<'_>, tier: &str, at_once: usize, rows: Vec<Row<'_>>) {
+pub(crate) fn play(fixture: &Fixture<'_>, tier: &str, at_once: usize, rows: Vec<Row<'_>>) {
     let names: Vec<String> =
         (0..at_once.min(rows.len())).map(|number| format!("{tier}-{number}")).collect();
     for name in &names {
-        stage.sandbox(name, &["--tier", tier]);
+        fixture.sandbox(name, &["--tier", tier]);
     }
     let queue = Mutex::new(rows.into_iter().collect::<VecDeque<_>>());
     let wrong = Mutex::new(Vec::new());
@@ -103,7 +103,7 @@ pub(crate) fn play(stage: &Stage<'_>, tier: &str, at_once: usize, rows: Vec<Row<
         for name in &names {
             scope.spawn(|| {
                 while let Some(row) = next() {
-                    let found = row.played(stage, name);
+                    let found = row.played(fixture, name);
                     wrong.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
                 }
             });
@@ -114,8 +114,8 @@ pub(crate) fn play(stage: &Stage<'_>, tier: &str, at_once: usize, rows: Vec<Row<
 }
 
 /// Plays one row in a sandbox that is there.
-pub(crate) fn play_in(stage: &Stage<'_>, sandbox: &str, row: &Row<'_>) {
-    let wrong = row.played(stage, sandbox);
+pub(crate) fn play_in(fixture: &Fixture<'_>, sandbox: &str, row: &Row<'_>) {
+    let wrong = row.played(fixture, sandbox);
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 

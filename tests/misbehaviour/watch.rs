@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::stage::Stage;
+use super::fixture::Fixture;
 
 /// Far more than an answer takes; one that takes longer never comes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,9 +41,9 @@ impl fmt::Display for Seen {
 }
 
 /// Does something while somebody else asks, and fails if they get no answer or the server grows.
-pub(crate) fn watched(stage: &Stage<'_>, what: &str, act: impl FnOnce()) {
-    let (server, gateway) = stage.house(|house| (house.pid(), house.gateway().unwrap()));
-    let socket = stage.socket();
+pub(crate) fn watched(fixture: &Fixture<'_>, what: &str, act: impl FnOnce()) {
+    let (server, gateway) = fixture.house(|house| (house.pid(), house.gateway().unwrap()));
+    let socket = fixture.socket();
     let is_over = AtomicBool::new(false);
     let before = (highest(server), highest(gateway));
     let mut seen = Seen { answers: 0, slowest: Duration::ZERO, server_kib: 0, gateway_kib: 0 };
@@ -68,7 +68,7 @@ pub(crate) fn watched(stage: &Stage<'_>, what: &str, act: impl FnOnce()) {
             std::panic::resume_unwind(panic);
         }
     });
-    assert_eq!(stage.house(|house| (house.pid(), house.gateway())), (server, Some(gateway)));
+    assert_eq!(fixture.house(|house| (house.pid(), house.gateway())), (server, Some(gateway)));
     seen.server_kib = highest(server).saturating_sub(before.0);
     seen.gateway_kib = highest(gateway).saturating_sub(before.1);
     println!("{what}: {seen}");

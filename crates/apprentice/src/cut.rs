@@ -50,14 +50,14 @@ fn ceil(text: &str, at: usize) -> usize {
 
 /// Keeps the begin and the end of what a program prints, however much that is.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct HeadAndTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     most: usize,
     seen: u64,
 }
 
-impl Keeper {
+impl HeadAndTail {
     pub fn new(most: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), most, seen: 0 }
     }
@@ -119,17 +119,17 @@ mod tests {
         }
 
         #[test]
-        fn a_keeper_counts_all_and_keeps_little(parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..50), 0..50)) {
-            let mut keeper = Keeper::new(30);
+        fn head_and_tail_count_all_and_keep_little(parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..50), 0..50)) {
+            let mut kept = HeadAndTail::new(30);
             for part in &parts {
-                keeper.feed(part);
+                kept.feed(part);
             }
             let all: Vec<u8> = parts.concat();
-            prop_assert_eq!(keeper.seen(), all.len() as u64);
+            prop_assert_eq!(kept.seen(), all.len() as u64);
             if all.len() <= 30 {
-                prop_assert_eq!(keeper.text(), String::from_utf8_lossy(&all));
+                prop_assert_eq!(kept.text(), String::from_utf8_lossy(&all));
             } else {
-                prop_assert!(keeper.text().len() <= 30 * 3 + 60);
+                prop_assert!(kept.text().len() <= 30 * 3 + 60);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! One run of one check, as it is kept: how it ended, and what it printed.
 
-use feedback::{Exit, Format, place::Workspace, verdict};
+use feedback::{Exit, Format, location::Workspace, verdict};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of the end of a check's output that people are shown.

@@ -12,8 +12,8 @@ use crate::{
     finding::{Finding, Kind, Tool},
     json::{deep, list, number, text},
     located::Located,
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::Report,
 };
 
@@ -41,7 +41,7 @@ pub(crate) fn read(text: &str, workspace: &Workspace) -> Report {
             }
             finish(&mut open, &mut report);
             let (message, rule) = option(message);
-            let place = located.map_or(Place::Unsaid, |located| located.place(workspace));
+            let place = located.map_or(Location::Unsaid, |located| located.place(workspace));
             open = Some((
                 Finding::new(kind, Tool::C, message).rule(rule).at(place),
                 Gathered::default(),

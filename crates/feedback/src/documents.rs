@@ -9,7 +9,7 @@ use crate::{
     compiler, go,
     javascript::{eslint, jest_report},
     junit,
-    place::Workspace,
+    location::Workspace,
     python::{mypy, pytest_report, ruff},
     report::Report,
     rust, sarif,

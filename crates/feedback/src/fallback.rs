@@ -4,8 +4,8 @@ use crate::{
     compiler::head,
     finding::{Finding, Kind, Tool},
     located::{Located, leading_number},
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::Report,
 };
 
@@ -16,7 +16,7 @@ const LAST_LINES: usize = 60;
 
 pub(crate) fn read(text: &str, tool: &Tool, workspace: &Workspace) -> Report {
     let mut report = Report::new();
-    let mut traceback: Option<(Place, Gathered)> = None;
+    let mut traceback: Option<(Location, Gathered)> = None;
     for line in lines(text) {
         if report.findings().len() >= MOST {
             break;
@@ -24,7 +24,7 @@ pub(crate) fn read(text: &str, tool: &Tool, workspace: &Workspace) -> Report {
         if let Some(finding) = annotation(line, tool, workspace) {
             report.find(finding);
         } else if line.starts_with("Traceback (most recent call last):") {
-            traceback = Some((Place::Unsaid, Gathered::default()));
+            traceback = Some((Location::Unsaid, Gathered::default()));
         } else if let Some((place, printed)) = &mut traceback {
             printed.line(line);
             if let Some(at) = quoted(line, workspace) {
@@ -111,7 +111,7 @@ fn annotation(line: &str, tool: &Tool, workspace: &Workspace) -> Option<Finding>
 }
 
 /// The place in `  File "a.py", line 3, in f`, if it is in the workspace.
-fn quoted(line: &str, workspace: &Workspace) -> Option<Place> {
+fn quoted(line: &str, workspace: &Workspace) -> Option<Location> {
     let (path, rest) = line.trim_start().strip_prefix("File \"")?.split_once("\", line ")?;
     let (number, _) = leading_number(rest)?;
     let place = workspace.place(path, Some(number), None);

@@ -1,7 +1,7 @@
 //! One thing that a tool found.
 
 use crate::{
-    place::Place,
+    location::Location,
     test::TestName,
     text::{Details, Label, Message},
 };
@@ -97,7 +97,7 @@ pub struct Finding {
     pub rule: Option<Label>,
     /// The test that failed, if it was one.
     pub test: Option<TestName>,
-    pub place: Place,
+    pub place: Location,
     pub message: Message,
     /// What should have been there, where the tool says so apart from its message.
     pub expected: Option<Message>,
@@ -115,7 +115,7 @@ impl Finding {
             tool,
             rule: None,
             test: None,
-            place: Place::Unsaid,
+            place: Location::Unsaid,
             message: Message::new(message),
             expected: None,
             actual: None,
@@ -124,7 +124,7 @@ impl Finding {
     }
 
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: Location) -> Self {
         self.place = place;
         self
     }

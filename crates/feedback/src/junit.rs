@@ -14,8 +14,8 @@ use quick_xml::{
 use crate::{
     finding::{Finding, Kind, Tool},
     javascript::thrown::Thrown,
+    location::{Location, Workspace},
     output::{self, Gathered},
-    place::{Place, Workspace},
     python::pytest::Trace,
     report::Report,
     rust::panic,
@@ -334,7 +334,7 @@ fn explained(case: &Case, test: TestCase, workspace: &Workspace) -> (TestCase, F
     } else if is_pytest {
         let trace = Trace::new(said, workspace);
         let place =
-            if trace.place == Place::Unsaid { test.place.clone() } else { trace.place.clone() };
+            if trace.place == Location::Unsaid { test.place.clone() } else { trace.place.clone() };
         let outcome = if trace.timed_out() { Outcome::TimedOut } else { test.outcome };
         let finding = trace.finding(Kind::Failure).at(place.clone()).of_test(test.name.clone());
         (TestCase { outcome, ..test }.at(place), Finding { tool: Tool::JUnit, ..finding })

@@ -1,6 +1,6 @@
 //! Lines that begin with a place: `file:line:column: message`, which most tools of the world print.
 
-use crate::place::{Place, Workspace};
+use crate::location::{Location, Workspace};
 
 /// A line that begins with a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl<'a> Located<'a> {
         (!rest.is_empty()).then_some(Self { path, line: number, column, rest })
     }
 
-    pub(crate) fn place(&self, workspace: &Workspace) -> Place {
+    pub(crate) fn place(&self, workspace: &Workspace) -> Location {
         workspace.place(self.path, Some(self.line), self.column)
     }
 
@@ -41,7 +41,7 @@ impl<'a> Located<'a> {
 }
 
 /// `path:line` and `path:line:column`, and nothing else, as tools say where something is.
-pub(crate) fn place(text: &str, workspace: &Workspace) -> Place {
+pub(crate) fn place(text: &str, workspace: &Workspace) -> Location {
     let (path, line, column) = split(text);
     workspace.place(path, line, column)
 }

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::{
     finding::{Finding, Kind, Tool},
     json::{deep, list, number, text},
+    location::{Location, Workspace},
     output::Gathered,
-    place::{Place, Workspace},
     report::Report,
     text::Label,
 };
@@ -48,7 +48,7 @@ fn take_result(result: &Value, tool: &Tool, report: &mut Report, workspace: &Wor
     };
     let place = list(result, "locations")
         .first()
-        .map_or(Place::Unsaid, |location| place(location, workspace));
+        .map_or(Location::Unsaid, |location| place(location, workspace));
     let mut details = Gathered::default();
     for fix in list(result, "fixes") {
         details.line(text(deep(fix, &["description"]), "text"));
@@ -58,7 +58,7 @@ fn take_result(result: &Value, tool: &Tool, report: &mut Report, workspace: &Wor
     );
 }
 
-fn place(location: &Value, workspace: &Workspace) -> Place {
+fn place(location: &Value, workspace: &Workspace) -> Location {
     let physical = deep(location, &["physicalLocation"]);
     let region = deep(physical, &["region"]);
     let uri = text(deep(physical, &["artifactLocation"]), "uri");

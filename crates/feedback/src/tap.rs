@@ -18,8 +18,8 @@ use crate::{
     finding::{Finding, Kind, Tool},
     javascript::thrown::{self, Thrown},
     located,
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::Report,
     test::{Outcome, TestCase},
 };
@@ -182,7 +182,7 @@ struct Block {
 impl Block {
     fn new(block: &str, workspace: &Workspace) -> Self {
         let mut parsed = Self { thrown: Thrown::new(&message_first(block), workspace), took: None };
-        let mut place = Place::Unsaid;
+        let mut place = Location::Unsaid;
         let mut inside = String::new();
         let mut sides = [String::new(), String::new()];
         for line in lines(block).filter(|line| !["---", "..."].contains(&line.trim())) {
@@ -228,7 +228,7 @@ impl Block {
             parsed.thrown.actual = actual;
         }
         // Where it was thrown is nearer than where the test begins.
-        if parsed.thrown.place == Place::Unsaid {
+        if parsed.thrown.place == Location::Unsaid {
             parsed.thrown.place = place;
         }
         parsed

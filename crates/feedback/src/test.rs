@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use crate::{
-    place::Place,
+    location::Location,
     text::{Label, Message},
 };
 
@@ -72,7 +72,7 @@ pub struct TestCase {
     pub name: TestName,
     pub outcome: Outcome,
     /// Where the test is, or where it failed.
-    pub place: Place,
+    pub place: Location,
     /// Why it failed or was skipped.
     pub message: Option<Message>,
     pub duration: Option<Duration>,
@@ -80,11 +80,11 @@ pub struct TestCase {
 
 impl TestCase {
     pub fn new(name: TestName, outcome: Outcome) -> Self {
-        Self { name, outcome, place: Place::Unsaid, message: None, duration: None }
+        Self { name, outcome, place: Location::Unsaid, message: None, duration: None }
     }
 
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
+    pub fn at(mut self, place: Location) -> Self {
         self.place = place;
         self
     }

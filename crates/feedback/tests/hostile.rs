@@ -3,9 +3,9 @@
 #![expect(clippy::indexing_slicing, reason = "helpers of tests, outside of any test function")]
 
 use feedback::{
-    Exit, Format, Run, STREAM_BYTES, parse,
-    place::{PATH_BYTES, Place, Workspace},
-    read,
+    Exit, Format, Run, STREAM_BYTES,
+    location::{Location, PATH_BYTES, Workspace},
+    parse, read,
     report::{MOST_FINDINGS, MOST_TESTS, Report},
     text::{DETAILS_BYTES, LABEL_BYTES, MESSAGE_BYTES},
 };
@@ -139,7 +139,7 @@ fn check(report: &Report) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_place(place: &Place) -> Result<(), TestCaseError> {
+fn check_place(place: &Location) -> Result<(), TestCaseError> {
     if let Some(file) = place.file() {
         let file = file.as_str();
         prop_assert!(file.len() <= PATH_BYTES * 2 && !file.starts_with('/'), "{}", file);

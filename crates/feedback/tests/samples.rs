@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _, fs, path::Path};
 
-use feedback::{Exit, Run, place::Workspace, read, report::Report};
+use feedback::{Exit, Run, location::Workspace, read, report::Report};
 
 /// A file below `samples`, the command that printed it, and how that ended.
 type Sample = (&'static str, &'static str, i32);

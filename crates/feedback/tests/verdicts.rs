@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 
 use feedback::{
     Exit, Run, checks,
-    place::Workspace,
+    location::Workspace,
     read,
     verdict::{self, Evidence, Outcome, Reason, Verdict, judge},
 };

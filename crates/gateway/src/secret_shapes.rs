@@ -2,7 +2,7 @@
 
 use contracts::secret::{
     Description, Entry, OldKey, SecretName, SecretValue, Turned,
-    binding::{Binding, Exposure, Header, Place},
+    binding::{Binding, Exposure, Header, Placement},
 };
 use wire::{
     error::{Code, Problem},
@@ -20,9 +20,9 @@ pub(crate) fn entry(name: SecretName, wish: SetSecret) -> Answer<Entry> {
     let SetSecret { value, hosts, places, agents, expose, note } = wish;
     let value = SecretValue::new(value);
     let is_swapped = !hosts.is_empty();
-    let mut places: Vec<Place> = places.into_iter().map(place).collect::<Result<_, _>>()?;
+    let mut places: Vec<Placement> = places.into_iter().map(place).collect::<Result<_, _>>()?;
     if places.is_empty() && is_swapped {
-        places = vec![Place::Header("authorization".parse().map_err(wrong)?), Place::Basic];
+        places = vec![Placement::Header("authorization".parse().map_err(wrong)?), Placement::Basic];
     }
     let exposure = match expose {
         None => Exposure::Never,
@@ -34,13 +34,13 @@ pub(crate) fn entry(name: SecretName, wish: SetSecret) -> Answer<Entry> {
     Ok(Entry { name, value, binding: Binding { hosts, places, agents, exposure }, note })
 }
 
-fn place(place: shape::Place) -> Answer<Place> {
+fn place(place: shape::Place) -> Answer<Placement> {
     Ok(match place {
         shape::Place::Header { name, prefix } => {
-            Place::Header(Header::new(&name, &prefix).map_err(wrong)?)
+            Placement::Header(Header::new(&name, &prefix).map_err(wrong)?)
         }
-        shape::Place::Basic => Place::Basic,
-        shape::Place::Query { name } => Place::Query(name.parse().map_err(wrong)?),
+        shape::Place::Basic => Placement::Basic,
+        shape::Place::Query { name } => Placement::Query(name.parse().map_err(wrong)?),
     })
 }
 
@@ -50,13 +50,13 @@ fn wrong(error: impl std::error::Error) -> Trouble {
 
 pub(crate) fn described(description: Description) -> Secret {
     let Description { name, binding, note, version, created, updated } = description;
-    let place = |place: Place| match place {
-        Place::Header(header) => shape::Place::Header {
+    let place = |place: Placement| match place {
+        Placement::Header(header) => shape::Place::Header {
             name: header.name().to_owned(),
             prefix: header.prefix().to_owned(),
         },
-        Place::Basic => shape::Place::Basic,
-        Place::Query(name) => shape::Place::Query { name: name.as_str().to_owned() },
+        Placement::Basic => shape::Place::Basic,
+        Placement::Query(name) => shape::Place::Query { name: name.as_str().to_owned() },
     };
     Secret {
         name: name.to_string(),

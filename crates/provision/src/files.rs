@@ -15,7 +15,7 @@ use config::{
 };
 use contracts::secret::SecretNameError;
 use domain::agent::AgentName;
-use egress::bundles::{github::DataError, place::PlaceError};
+use egress::bundles::{endpoint::EndpointError, github::DataError};
 
 /// Why the files of a server cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum FilesError {
     #[error("cannot read the certificate `{}`: {reason}", path.display())]
     Certificate { path: PathBuf, reason: Unreadable },
     #[error("the `url` of model `{model}` cannot be used")]
-    ModelUrl { model: String, source: PlaceError },
+    ModelUrl { model: String, source: EndpointError },
     #[error(transparent)]
     SecretName(#[from] SecretNameError),
     #[error(transparent)]

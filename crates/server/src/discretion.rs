@@ -183,7 +183,7 @@ mod tests {
     #[tokio::test]
     async fn without_secrets_output_is_not_looked_at() {
         let directory = tempfile::tempdir().unwrap();
-        let place = store::Place::new(directory.path().join("data"));
+        let place = store::DataDirectory::new(directory.path().join("data"));
         let url = format!("sqlite:{}", directory.path().join("lamp.db").display());
         let store = Arc::new(store::open(&url, &place).await.unwrap());
         let discretion = Discretion { keeper: keeper(directory.path()), store };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use config::server::DatabaseUrl;
 use provision::{files::FilesError, server_files::ServerFiles};
-use store::{Place, Store};
+use store::{DataDirectory, Store};
 use terminal::{
     data_directory::{Account, DataFlag},
     environment::Environment,
@@ -17,7 +17,7 @@ use crate::provider::Quarters;
 /// Where a server keeps things, and what it has for its sandboxes.
 #[derive(Debug)]
 pub struct Kept {
-    pub place: Place,
+    pub place: DataDirectory,
     pub(crate) quarters: Quarters,
     pub(crate) said: ServerFiles,
     database: Database,
@@ -47,7 +47,7 @@ impl Kept {
         // Relative places stand beside the file.
         let written = said.server.data.as_ref().map(|data| said.beside.join(data.as_str()));
         let place = data.directory(environment, written.as_deref(), Account::own())?;
-        let place = Place::new(place);
+        let place = DataDirectory::new(place);
         let database = match &said.server.database {
             Some(DatabaseUrl::Sqlite { path }) => Database::File(said.beside.join(path)),
             Some(DatabaseUrl::Postgres { url }) => Database::Server(url.clone()),

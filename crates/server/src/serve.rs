@@ -320,7 +320,7 @@ impl Signals {
 }
 
 /// The data directory for us alone. A server that was killed may leave the lock to a child that it was just starting, for a moment.
-async fn lock(place: &store::Place) -> Result<store::ServerLock, store::OpenError> {
+async fn lock(place: &store::DataDirectory) -> Result<store::ServerLock, store::OpenError> {
     for _ in 0..LOCK_TRIES {
         match place.lock() {
             Err(store::OpenError::InUse { .. }) => {

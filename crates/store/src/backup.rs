@@ -16,7 +16,7 @@ use files::{Durability, Unfinished};
 use fs_err as fs;
 
 use crate::{
-    OpenError, Place, StoreError, blobs,
+    DataDirectory, OpenError, StoreError, blobs,
     database::{Connection, Database, Value},
 };
 
@@ -26,12 +26,12 @@ pub enum BackupError {
     NotSqlite { blobs: PathBuf },
     #[error("`{0}` exists already; choose another place")]
     Occupied(PathBuf),
-    #[error("`{0}` is not a backup: it has no `{name}` that is a database", name = Place::DATABASE)]
+    #[error("`{0}` is not a backup: it has no `{name}` that is a database", name = DataDirectory::DATABASE)]
     NotABackup(PathBuf),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Place(#[from] OpenError),
+    DataDirectory(#[from] OpenError),
     #[error("cannot copy")]
     Io(#[from] io::Error),
 }
@@ -50,14 +50,14 @@ pub(crate) async fn write(database: &Database, blobs: &Path, to: &Path) -> Resul
     fs::create_dir_all(parent)?;
     // Removed again if anything fails on the way.
     let begun = tempfile::Builder::new().prefix(".lamp-backup-").tempdir_in(parent)?;
-    let copy = begun.path().join(Place::DATABASE);
+    let copy = begun.path().join(DataDirectory::DATABASE);
     let name = copy.to_str().ok_or(io::ErrorKind::InvalidFilename);
     let name = Value::Owned(name.map_err(io::Error::from)?.to_owned());
     let mut reader = sqlite.readers().acquire().await.map_err(StoreError::from)?;
     Connection::sqlite(&mut reader).execute("VACUUM INTO $1", &[name]).await?;
     drop(reader);
     fs::File::open(&copy)?.sync_all()?;
-    copy_blobs(blobs, &begun.path().join(Place::BLOBS))?;
+    copy_blobs(blobs, &begun.path().join(DataDirectory::BLOBS))?;
     files::sync_directory(begun.path())?;
     #[expect(clippy::disallowed_methods, reason = "a whole directory, and its files are synced")]
     fs::rename(begun.path(), to)?;
@@ -69,24 +69,24 @@ pub(crate) async fn write(database: &Database, blobs: &Path, to: &Path) -> Resul
 /// Brings a backup back into an empty place. `beside` brings what else belongs there; nobody else uses the place meanwhile.
 pub fn restore(
     from: &Path,
-    to: &Place,
+    to: &DataDirectory,
     beside: impl FnOnce() -> io::Result<()>,
 ) -> Result<(), BackupError> {
-    if !is_database(&from.join(Place::DATABASE)) {
+    if !is_database(&from.join(DataDirectory::DATABASE)) {
         return Err(BackupError::NotABackup(from.to_owned()));
     }
     // A journal that an older database left behind would be played into the new one.
     for ending in ["", "-wal", "-shm", "-journal"] {
-        let path = to.directory().join(format!("{}{ending}", Place::DATABASE));
+        let path = to.directory().join(format!("{}{ending}", DataDirectory::DATABASE));
         if path.symlink_metadata().is_ok() {
             return Err(BackupError::Occupied(path));
         }
     }
     let _alone = to.lock()?;
-    copy_blobs(&from.join(Place::BLOBS), &to.blobs())?;
+    copy_blobs(&from.join(DataDirectory::BLOBS), &to.blobs())?;
     beside()?;
     // The database comes last: with it the place is whole.
-    copy(&from.join(Place::DATABASE), &to.database())?;
+    copy(&from.join(DataDirectory::DATABASE), &to.database())?;
     files::sync_directory(to.directory())?;
     Ok(())
 }

@@ -16,12 +16,12 @@ mod audit;
 mod backup;
 mod blobs;
 mod changes;
+mod data_directory;
 mod database;
 mod error;
 mod operations;
 mod options;
 mod outbox;
-mod place;
 #[cfg(test)]
 mod plans_tests;
 mod projection;
@@ -35,11 +35,11 @@ pub use audit::{AuditFault, Entry as AuditEntry, Link as AuditLink, Verified};
 pub use backup::{BackupError, restore};
 pub use blobs::{BlobError, Blobs, Collected};
 pub use changes::{Change, Growth, Heard, Subscription};
+pub use data_directory::{DataDirectory, ServerLock};
 pub use error::{OpenError, StoreError};
 pub use operations::append::{Append, Appended};
 pub use options::OpenOptions;
 pub use outbox::{Lease, Renewal};
-pub use place::{Place, ServerLock};
 pub use queries::{
     history::{History, Recorded},
     queue::Pending,

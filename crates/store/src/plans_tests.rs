@@ -10,7 +10,7 @@ use sqlx::{
 use domain::code::RepositoryName;
 
 use crate::{
-    Filter, Place,
+    DataDirectory, Filter,
     operations::claim::{DUE, SWEEP},
     queries::{
         places::{RUNNING, WAITING},
@@ -102,7 +102,7 @@ fn unnumbered(values: &[String]) -> String {
 #[tokio::test]
 async fn sqlite_finds_everything_by_an_index() {
     let directory = tempfile::tempdir().unwrap();
-    let place = Place::new(directory.path());
+    let place = DataDirectory::new(directory.path());
     crate::open(&place.sqlite_url(), &place).await.unwrap().close().await;
     let mut connection = SqliteConnection::connect(&place.sqlite_url()).await.unwrap();
     let fill = FILL.replace("ID(n)", "printf('t_%026d', n)");
@@ -130,7 +130,7 @@ async fn postgresql_finds_everything_by_an_index() {
     let server = testkit::postgres::Postgres::start().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let url = server.new_database("plans").unwrap();
-    let store = crate::open(&url, &Place::new(directory.path())).await.unwrap();
+    let store = crate::open(&url, &DataDirectory::new(directory.path())).await.unwrap();
     store.close().await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
     let fill = FILL.replace("ID(n)", "'t_' || lpad(n::text, 26, '0')");

@@ -11,8 +11,8 @@ use domain::{
 
 use crate::{
     Append, Appended, AuditEntry, AuditFault, AuditLink, BackupError, BlobError, Blobs, Briefing,
-    Collected, Filter, History, Lease, OpenError, OpenOptions, Page, Pending, Place, Recorded,
-    Renewal, Said, Saying, StoreError, Subscription, TaskView, Verified, audit, backup,
+    Collected, DataDirectory, Filter, History, Lease, OpenError, OpenOptions, Page, Pending,
+    Recorded, Renewal, Said, Saying, StoreError, Subscription, TaskView, Verified, audit, backup,
     changes::Changes,
     database::{Database, Operation},
     operations,
@@ -32,12 +32,16 @@ pub struct Store {
 
 /// Opens the database at `url` (`sqlite:PATH` or `postgres://…`), brings its tables to this version,
 /// and keeps blobs in `place`.
-pub async fn open(url: &str, place: &Place) -> Result<Store, OpenError> {
+pub async fn open(url: &str, place: &DataDirectory) -> Result<Store, OpenError> {
     open_with(url, place, OpenOptions::default()).await
 }
 
 /// The same, for those with other expectations.
-pub async fn open_with(url: &str, place: &Place, options: OpenOptions) -> Result<Store, OpenError> {
+pub async fn open_with(
+    url: &str,
+    place: &DataDirectory,
+    options: OpenOptions,
+) -> Result<Store, OpenError> {
     let directory = |source| OpenError::Directory { path: place.directory().to_owned(), source };
     place.make().map_err(directory)?;
     let blobs = Blobs::open(&place.blobs()).map_err(directory)?;

@@ -2,7 +2,7 @@
 
 use feedback::{
     Exit, Format, Run, parse,
-    place::{Place, Workspace},
+    location::{Location, Workspace},
     read,
     report::{MOST_FINDINGS, MOST_TESTS, Report},
     text::{DETAILS_BYTES, LABEL_BYTES, MESSAGE_BYTES},
@@ -48,7 +48,7 @@ fn check(report: &Report) {
     }
 }
 
-fn check_place(place: &Place) {
+fn check_place(place: &Location) {
     if let Some(file) = place.file() {
         assert!(file.as_str().split('/').all(|part| !["", ".", ".."].contains(&part)), "{file}");
         assert!(place.line() != Some(0) && place.column() != Some(0));

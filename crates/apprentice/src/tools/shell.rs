@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::{Outcome, processes};
 use crate::{
     conversation::End,
-    cut::Keeper,
+    cut::HeadAndTail,
     stop::{Stop, Stopped},
 };
 
@@ -63,7 +63,7 @@ pub(super) fn run(wish: &Wish, root: &Path, most: usize, stop: &Stop) -> Result<
         Err(error) => return Ok(Outcome::failed(format!("the shell does not start: {error}"))),
     };
     let group = Pid::from_child(&child);
-    let mut running = Running { child, pipe: Some(pipe), kept: Keeper::new(most) };
+    let mut running = Running { child, pipe: Some(pipe), kept: HeadAndTail::new(most) };
     let ended = running.watch(Instant::now() + Duration::from_secs(seconds), stop);
     match &ended {
         Ended::ByItself(_) => {}
@@ -133,7 +133,7 @@ struct Running {
     child: Child,
     /// None when everyone closed the other end.
     pipe: Option<PipeReader>,
-    kept: Keeper,
+    kept: HeadAndTail,
 }
 
 impl Running {

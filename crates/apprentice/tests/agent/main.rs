@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `model` | a server on loopback that answers as each provider would, or worse |
-//! | `stage` | the agent as a process, and a client that speaks with it; every line that it says is checked against the protocol's own types |
+//! | `fixture` | the agent as a process, and a client that speaks with it; every line that it says is checked against the protocol's own types |
 //! | `work` | what it is for: a bug is mended, a question asked, a session taken up again |
 //! | `limits` | what ends a turn |
 //! | `weather` | what goes wrong on the way to the model |
@@ -18,10 +18,10 @@
     reason = "tests"
 )]
 
+mod fixture;
 mod hostile;
 mod limits;
 mod model;
-mod stage;
 mod stopping;
 mod weather;
 mod work;

@@ -5,8 +5,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::{
+    fixture::Fixture,
     model::{Language, Play, Say, call, calls, shell, text},
-    stage::Stage,
 };
 
 const BROKEN: &str = "#!/bin/sh\n# Adds two numbers.\necho $(($1 - $2))\n";
@@ -37,13 +37,13 @@ fn mending() -> Vec<Play> {
 #[test]
 fn a_bug_in_a_repository_is_mended_in_every_language() {
     for language in Language::ALL {
-        let stage = Stage::of(language, mending());
-        stage.write("add.sh", BROKEN);
-        stage.write("test.sh", TEST);
+        let fixture = Fixture::of(language, mending());
+        fixture.write("add.sh", BROKEN);
+        fixture.write("test.sh", TEST);
         let git = |arguments: &[&str]| {
             let settings = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
             let mut git = Command::new("git");
-            git.current_dir(stage.tree()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+            git.current_dir(fixture.tree()).env("GIT_CONFIG_GLOBAL", "/dev/null");
             let output = git.args(settings).args(arguments).output().unwrap();
             assert!(output.status.success(), "{output:?}");
             String::from_utf8(output.stdout).unwrap()
@@ -51,10 +51,11 @@ fn a_bug_in_a_repository_is_mended_in_every_language() {
         git(&["init", "--quiet"]);
         git(&["add", "."]);
         git(&["commit", "--quiet", "-m", "first"]);
-        let test = || Command::new("sh").arg("test.sh").current_dir(stage.tree()).output().unwrap();
+        let test =
+            || Command::new("sh").arg("test.sh").current_dir(fixture.tree()).output().unwrap();
         assert!(!test().status.success(), "the test fails before");
 
-        let mut agent = stage.begin();
+        let mut agent = fixture.begin();
         let turn = agent.prompt("The sum is wrong. Mend it.");
 
         assert_eq!(turn.reason(), "end_turn", "{language:?}");
@@ -78,7 +79,7 @@ fn a_bug_in_a_repository_is_mended_in_every_language() {
         let calls = turn.of("tool_call");
         assert_eq!(calls[3]["kind"], "execute");
         assert_eq!(calls[3]["title"], "sh ./test.sh");
-        assert_eq!(calls[4]["locations"][0]["path"], json!(stage.tree().join("add.sh")));
+        assert_eq!(calls[4]["locations"][0]["path"], json!(fixture.tree().join("add.sh")));
         let diff = &turn.of("tool_call_update")[4]["content"][1];
         assert_eq!((&diff["type"], &diff["newText"]), (&json!("diff"), &json!("$1 + $2")));
 
@@ -90,16 +91,16 @@ fn a_bug_in_a_repository_is_mended_in_every_language() {
         let last = *turn.of("usage_update").last().unwrap();
         assert_eq!(last["size"], 200_000);
         assert_eq!(last["_meta"]["session"]["totalTokens"], 5 * 107);
-        assert_asked_rightly(&stage);
+        assert_asked_rightly(&fixture);
         assert!(agent.end().success());
     }
 }
 
 /// Each provider is asked where it is, with the key where it looks for it, and hears the results of its calls.
-fn assert_asked_rightly(stage: &Stage) {
-    let asked = stage.model.asked();
+fn assert_asked_rightly(fixture: &Fixture) {
+    let asked = fixture.model.asked();
     assert_eq!(asked.len(), 5);
-    let (path, key, system, names) = match stage.model.language {
+    let (path, key, system, names) = match fixture.model.language {
         Language::Anthropic => {
             ("/anthropic/v1/messages", "x-api-key: ", "/system/0/text", "/tools")
         }
@@ -134,7 +135,7 @@ fn assert_asked_rightly(stage: &Stage) {
     for heard in ["The sum is wrong. Mend it.", "2 + 3 is not -1", "Changed `add.sh`", "ok"] {
         assert!(last.contains(heard), "{heard}: {last}");
     }
-    match stage.model.language {
+    match fixture.model.language {
         Language::Anthropic => {
             let messages = asked[4].body["messages"].as_array().unwrap();
             assert_eq!(messages[1]["content"][0]["signature"], "c2ln");
@@ -159,7 +160,7 @@ fn assert_asked_rightly(stage: &Stage) {
 #[test]
 fn a_question_ends_the_turn_and_its_answer_is_the_next_message() {
     let question = json!({ "question": "Which of the two?\n```\n", "choices": ["left", "right"] });
-    let stage = Stage::new(vec![
+    let fixture = Fixture::new(vec![
         Play::Say(Say {
             text: "I cannot decide this.".to_owned(),
             calls: vec![("ask".to_owned(), question)],
@@ -167,7 +168,7 @@ fn a_question_ends_the_turn_and_its_answer_is_the_next_message() {
         }),
         text("Left it is."),
     ]);
-    let mut agent = stage.begin();
+    let mut agent = fixture.begin();
     let turn = agent.prompt("Go.");
     assert_eq!(turn.reason(), "end_turn");
     let said = turn.text();
@@ -176,10 +177,10 @@ fn a_question_ends_the_turn_and_its_answer_is_the_next_message() {
     let block: Value = serde_json::from_str(lines[2]).unwrap();
     let asked = json!({ "text": "Which of the two?\n```\n", "choices": ["left", "right"] });
     assert_eq!(block["question"], asked);
-    assert_eq!(stage.model.asked().len(), 1, "nothing is asked until the answer is there");
+    assert_eq!(fixture.model.asked().len(), 1, "nothing is asked until the answer is there");
 
     assert_eq!(agent.prompt("left").text(), "Left it is.");
-    let messages = stage.model.asked()[1].body["messages"].clone();
+    let messages = fixture.model.asked()[1].body["messages"].clone();
     let last = messages.as_array().unwrap().last().unwrap()["content"].clone();
     assert_eq!(last[0]["type"], "tool_result");
     assert_eq!(last[1]["text"], "left");
@@ -187,20 +188,20 @@ fn a_question_ends_the_turn_and_its_answer_is_the_next_message() {
 
 #[test]
 fn a_session_is_taken_up_again_after_the_program_was_killed() {
-    let stage = Stage::new(vec![shell("echo from the tool"), text("First."), text("Second.")]);
-    let mut agent = stage.begin();
+    let fixture = Fixture::new(vec![shell("echo from the tool"), text("First."), text("Second.")]);
+    let mut agent = fixture.begin();
     assert_eq!(agent.prompt("Remember 4711.").text(), "First.");
     let session = agent.session.clone();
     agent.kill();
     // The disk may have been full in the last moment.
-    let file = stage.sessions().join(format!("{session}.jsonl"));
+    let file = fixture.sessions().join(format!("{session}.jsonl"));
     let mut bytes = std::fs::read(&file).unwrap();
     bytes.extend(b"{\"entry\":{\"user\":\"half");
     std::fs::write(&file, bytes).unwrap();
 
-    let mut agent = stage.start();
+    let mut agent = fixture.start();
     agent.introduce();
-    let loaded = agent.take_up("session/load", &session, &stage.tree());
+    let loaded = agent.take_up("session/load", &session, &fixture.tree());
     assert!(loaded.answer.is_ok());
     let replayed: Vec<&str> =
         loaded.updates.iter().map(|it| it["sessionUpdate"].as_str().unwrap()).collect();
@@ -211,7 +212,7 @@ fn a_session_is_taken_up_again_after_the_program_was_killed() {
     assert_eq!(loaded.updates[0]["content"]["text"], "Remember 4711.");
     let turn = agent.prompt("What was it?");
     assert_eq!(turn.text(), "Second.");
-    let heard = stage.model.asked()[2].body.to_string();
+    let heard = fixture.model.asked()[2].body.to_string();
     for remembered in ["Remember 4711.", "from the tool", "First.", "What was it?"] {
         assert!(heard.contains(remembered), "{heard}");
     }
@@ -220,27 +221,27 @@ fn a_session_is_taken_up_again_after_the_program_was_killed() {
     assert_eq!(session_usage, 3 * 107);
     agent.end();
 
-    let mut agent = stage.start();
+    let mut agent = fixture.start();
     agent.introduce();
-    let resumed = agent.take_up("session/resume", &session, &stage.tree());
+    let resumed = agent.take_up("session/resume", &session, &fixture.tree());
     assert!(resumed.answer.is_ok() && resumed.updates.is_empty(), "{resumed:?}");
     agent.prompt("And now?");
-    assert!(stage.model.asked()[3].body.to_string().contains("Remember 4711."));
+    assert!(fixture.model.asked()[3].body.to_string().contains("Remember 4711."));
 }
 
 #[test]
 fn a_session_that_was_killed_within_a_command_goes_on() {
-    let stage = Stage::new(vec![shell("echo begun > begun; exec sleep 600"), text("I see.")]);
-    let mut agent = stage.begin();
+    let fixture = Fixture::new(vec![shell("echo begun > begun; exec sleep 600"), text("I see.")]);
+    let mut agent = fixture.begin();
     agent.ask("Go.");
-    crate::stage::wait_until("the command", || stage.tree().join("begun").exists());
+    crate::fixture::wait_until("the command", || fixture.tree().join("begun").exists());
     let session = agent.session.clone();
     agent.kill();
-    let mut agent = stage.start();
+    let mut agent = fixture.start();
     agent.introduce();
-    assert!(agent.take_up("session/load", &session, &stage.tree()).answer.is_ok());
+    assert!(agent.take_up("session/load", &session, &fixture.tree()).answer.is_ok());
     assert_eq!(agent.prompt("What happened?").text(), "I see.");
-    let messages = &stage.model.asked()[1].body["messages"];
+    let messages = &fixture.model.asked()[1].body["messages"];
     assert_eq!(messages[2]["content"][0]["content"], "this was interrupted");
     let own: Vec<i32> = children_named("sleep 600");
     for pid in own {
@@ -267,27 +268,27 @@ fn children_named(command: &str) -> Vec<i32> {
 fn modes_that_only_look_have_no_edit() {
     for mode in ["research", "plan", "review"] {
         let edit = call("edit", json!({ "path": "new", "new": "x" }));
-        let stage = Stage::new(vec![edit, text("Done.")]).with("LAMP_MODE", mode);
-        let turn = stage.begin().prompt("Change it.");
+        let fixture = Fixture::new(vec![edit, text("Done.")]).with("LAMP_MODE", mode);
+        let turn = fixture.begin().prompt("Change it.");
         let results = turn.results();
         assert_eq!(results[0].0, "failed");
         assert_eq!(results[0].1, format!("there is no `edit` in mode `{mode}`"));
-        assert!(!stage.tree().join("new").exists());
-        let tools = stage.model.asked()[0].body["tools"].clone();
+        assert!(!fixture.tree().join("new").exists());
+        let tools = fixture.model.asked()[0].body["tools"].clone();
         assert!(tools.as_array().unwrap().iter().all(|tool| tool["name"] != "edit"));
     }
 }
 
 #[test]
 fn the_model_is_asked_through_the_proxy() {
-    let stage = Stage::new(vec![text("Hello.")]);
-    let proxy = format!("http://127.0.0.1:{}", stage.model.port);
-    let stage = stage
+    let fixture = Fixture::new(vec![text("Hello.")]);
+    let proxy = format!("http://127.0.0.1:{}", fixture.model.port);
+    let fixture = fixture
         .with("LAMP_MODEL_URL", "http://model.lamp.internal/anthropic")
         .with("http_proxy", proxy)
         .with("no_proxy", "localhost,127.0.0.1,::1");
-    assert_eq!(stage.begin().prompt("Hello?").text(), "Hello.");
-    let head = &stage.model.asked()[0].head;
+    assert_eq!(fixture.begin().prompt("Hello?").text(), "Hello.");
+    let head = &fixture.model.asked()[0].head;
     let first = "POST http://model.lamp.internal/anthropic/v1/messages HTTP/1.1\r\n";
     assert!(head.starts_with(first), "{head}");
     assert!(head.contains("\r\nhost: model.lamp.internal\r\n"), "{head}");
@@ -295,10 +296,10 @@ fn the_model_is_asked_through_the_proxy() {
 
 #[test]
 fn commands_do_not_see_the_key_but_the_rest_of_the_environment() {
-    let stage =
-        Stage::new(vec![shell("env"), text("Done.")]).with("http_proxy", "http://127.0.0.1:1");
-    let stage = stage.with("no_proxy", "127.0.0.1");
-    let turn = stage.begin().prompt("Look.");
+    let fixture =
+        Fixture::new(vec![shell("env"), text("Done.")]).with("http_proxy", "http://127.0.0.1:1");
+    let fixture = fixture.with("no_proxy", "127.0.0.1");
+    let turn = fixture.begin().prompt("Look.");
     let env = &turn.results()[0].1;
     assert!(!env.contains("token-of-this-run") && !env.contains("LAMP_MODEL"), "{env}");
     assert!(env.contains("http_proxy=http://127.0.0.1:1"), "{env}");
@@ -308,8 +309,8 @@ fn commands_do_not_see_the_key_but_the_rest_of_the_environment() {
 fn commands_cannot_read_the_key_from_the_agent_itself() {
     let look = "id -u; tr '\\0' ' ' < /proc/$PPID/environ";
     let read = json!({ "path": "/proc/self/environ" });
-    let stage = Stage::new(vec![shell(look), call("read", read), text("Done.")]);
-    let turn = stage.begin_as_nobody().prompt("Look.");
+    let fixture = Fixture::new(vec![shell(look), call("read", read), text("Done.")]);
+    let turn = fixture.begin_as_nobody().prompt("Look.");
     let results = turn.results();
     assert!(!results[0].1.contains("\n0\n"), "this shows something only as an ordinary user");
     for (_, told) in &results {
@@ -320,8 +321,8 @@ fn commands_cannot_read_the_key_from_the_agent_itself() {
 
 #[test]
 fn wrong_settings_are_told_to_whoever_asks_first() {
-    let stage = Stage::new(vec![text("never")]).with("LAMP_MODE", "yolo");
-    let mut agent = stage.start();
+    let fixture = Fixture::new(vec![text("never")]).with("LAMP_MODE", "yolo");
+    let mut agent = fixture.start();
     let turn = agent.request("initialize", &json!({ "protocolVersion": 1 }));
     let error = turn.failure();
     assert_eq!(error["data"], json!({ "kind": "configuration", "variable": "LAMP_MODE" }));
@@ -331,8 +332,8 @@ fn wrong_settings_are_told_to_whoever_asks_first() {
 
 #[test]
 fn what_is_attached_to_a_prompt_is_quoted() {
-    let stage = Stage::new(vec![text("Read.")]);
-    let mut agent = stage.begin();
+    let fixture = Fixture::new(vec![text("Read.")]);
+    let mut agent = fixture.begin();
     let blocks = json!([
         { "type": "text", "text": "Look at this." },
         { "type": "resource", "resource": { "uri": "file:///a", "text": "inside" } },
@@ -341,7 +342,7 @@ fn what_is_attached_to_a_prompt_is_quoted() {
     let session = agent.session.clone();
     let turn = agent.request("session/prompt", &json!({ "sessionId": session, "prompt": blocks }));
     assert_eq!(turn.reason(), "end_turn");
-    let heard = stage.model.asked()[0].body["messages"][0]["content"][0]["text"].clone();
+    let heard = fixture.model.asked()[0].body["messages"][0]["content"][0]["text"].clone();
     assert_eq!(
         heard,
         "Look at this.\n\n[attached, data: file:///a]\ninside\n[end of what is attached]\n\n[attached: file:///b]"

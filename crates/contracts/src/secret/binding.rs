@@ -15,7 +15,7 @@ use domain::{
 pub struct Binding {
     /// Where its placeholder is swapped. Nowhere, if there is none.
     pub hosts: Vec<HostPattern>,
-    pub places: Vec<Place>,
+    pub places: Vec<Placement>,
     /// Whose runs may use it. Everybody's whose agent file names it, if there is none.
     pub agents: Vec<AgentName>,
     pub exposure: Exposure,
@@ -32,7 +32,7 @@ pub enum Exposure {
 
 /// A place in a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Placement {
     Header(Header),
     /// The user or the password of `Authorization: Basic`.
     Basic,
@@ -52,7 +52,7 @@ pub struct Header {
 pub struct Parameter(String);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlaceError {
+pub enum PlacementError {
     #[error("`{}` is not the name of a header; write `NAME` or `NAME: WORD`, as in `Authorization: Bearer`", .0.escape_debug())]
     Header(String),
     #[error(
@@ -89,8 +89,8 @@ impl Header {
         &self.prefix
     }
 
-    pub fn new(name: &str, prefix: &str) -> Result<Self, PlaceError> {
-        let wrong = || PlaceError::Header(name.to_owned());
+    pub fn new(name: &str, prefix: &str) -> Result<Self, PlacementError> {
+        let wrong = || PlacementError::Header(name.to_owned());
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if name.is_empty() || name.len() > 64 || !name.bytes().all(is_letter) {
             return Err(wrong());
@@ -100,17 +100,17 @@ impl Header {
         }
         let name = name.to_ascii_lowercase();
         if FRAMING.contains(&name.as_str()) {
-            return Err(PlaceError::Framing(name));
+            return Err(PlacementError::Framing(name));
         }
         Ok(Self { name, prefix: prefix.to_owned() })
     }
 }
 
 impl FromStr for Header {
-    type Err = PlaceError;
+    type Err = PlacementError;
 
     /// `X-Api-Key`, or `Authorization: Bearer`.
-    fn from_str(text: &str) -> Result<Self, PlaceError> {
+    fn from_str(text: &str) -> Result<Self, PlacementError> {
         match text.split_once(':') {
             None => Self::new(text, ""),
             Some((name, word)) if word.trim().is_empty() => Self::new(name, ""),
@@ -135,12 +135,12 @@ impl Parameter {
 }
 
 impl FromStr for Parameter {
-    type Err = PlaceError;
+    type Err = PlacementError;
 
-    fn from_str(name: &str) -> Result<Self, PlaceError> {
+    fn from_str(name: &str) -> Result<Self, PlacementError> {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if name.is_empty() || name.len() > 64 || !name.bytes().all(is_letter) {
-            return Err(PlaceError::Parameter(name.to_owned()));
+            return Err(PlacementError::Parameter(name.to_owned()));
         }
         Ok(Self(name.to_owned()))
     }

@@ -7,12 +7,12 @@ use super::{
     ruling::{Connection, Judged, Ruling},
     url,
 };
-use crate::bundles::place::PlaceError;
+use crate::bundles::endpoint::EndpointError;
 use proxy::ask::{Body, Dial, Refusal, Request};
 
 impl Ruling {
     /// `url` without a user; a query counts, a fragment does not.
-    pub fn explain(&self, method: &str, url: &str) -> Result<Explanation, PlaceError> {
+    pub fn explain(&self, method: &str, url: &str) -> Result<Explanation, EndpointError> {
         let request = url::request(method, url)?;
         let connection = match self.connect(&request.host, request.port) {
             Connection::Refused(_) => Handling::Refused,

@@ -77,7 +77,7 @@ use self::{
     standing::Standing,
 };
 use crate::{
-    bundles::{place::PlaceError, registries::RegistryHosts},
+    bundles::{endpoint::EndpointError, registries::RegistryHosts},
     model::{
         budget::{Account, Purses, Spent, thought_bytes},
         prices::Prices,
@@ -135,7 +135,7 @@ pub enum BrokerError {
     #[error("sandbox {0} has no way out now")]
     NotJoined(SandboxId),
     #[error(transparent)]
-    Url(#[from] PlaceError),
+    Url(#[from] EndpointError),
     #[error(transparent)]
     Kept(#[from] kept::KeptError),
 }

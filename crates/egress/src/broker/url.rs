@@ -1,12 +1,12 @@
 //! A request as a person writes it: a method and a URL.
 
-use crate::bundles::place::{Place, PlaceError};
+use crate::bundles::endpoint::{Endpoint, EndpointError};
 use proxy::ask::{Request, Way};
 
 /// `url` without a user; without a scheme it is https. A query counts, a fragment does not.
-pub(super) fn request(method: &str, url: &str) -> Result<Request, PlaceError> {
+pub(super) fn request(method: &str, url: &str) -> Result<Request, EndpointError> {
     let url = if url.contains("://") { url.to_owned() } else { format!("https://{url}") };
-    let place: Place = url.parse()?;
+    let place: Endpoint = url.parse()?;
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let target = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/");
     let target = target.split('#').next().unwrap_or(target);

@@ -70,7 +70,7 @@ fn told(table: &Table, line: &str) -> String {
         Some((url, query)) => (url, Some(query)),
         None => (url, None),
     };
-    let place: place::Place = url.parse().unwrap();
+    let place: endpoint::Endpoint = url.parse().unwrap();
     let path = url.splitn(4, '/').nth(3).map_or("/".to_owned(), |rest| format!("/{rest}"));
     let asked = Asked {
         scheme: place.scheme(),

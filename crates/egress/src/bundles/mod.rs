@@ -14,10 +14,10 @@
 //!
 //! **Invariant:** to belong to a bundle is not a right. A push is asked about again, whatever rule allowed the request.
 
+pub mod endpoint;
 pub mod git;
 pub mod github;
 pub mod model;
-pub mod place;
 pub mod reference;
 pub mod registries;
 

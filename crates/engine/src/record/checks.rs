@@ -3,7 +3,7 @@
 use domain::code::CommitId;
 use feedback::{
     finding::Finding,
-    place::Place,
+    location::Location,
     verdict::{
         Conclusion, Outcome, Side, Verdict,
         weakened::{Weakened, Weakening},
@@ -220,9 +220,9 @@ const fn outcome(outcome: Outcome) -> OutcomeRecord {
 
 fn finding(finding: &Finding) -> FindingRecord {
     let (path, line) = match &finding.place {
-        Place::Inside { file, line, .. } => (Some(file.to_string()), *line),
-        Place::Outside(place) => (Some(place.to_string()), None),
-        Place::Unsaid => (None, None),
+        Location::Inside { file, line, .. } => (Some(file.to_string()), *line),
+        Location::Outside(place) => (Some(place.to_string()), None),
+        Location::Unsaid => (None, None),
     };
     FindingRecord {
         tool: finding.tool.name().to_owned(),

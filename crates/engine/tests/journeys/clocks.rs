@@ -10,7 +10,7 @@ use contracts::{
 use domain::{
     cost::Cost,
     id::TaskId,
-    task::{Stage as TaskStage, Task, Work},
+    task::{Stage, Task, Work},
     time::Timestamp,
 };
 use testkit::{
@@ -18,104 +18,104 @@ use testkit::{
     world::{ScriptedAgents, ScriptedSandboxes, World},
 };
 
-use crate::stage::{Stage, is_over};
+use crate::fixture::{Fixture, is_over};
 
-async fn stage_with_clock() -> (Stage, ManualClock) {
+async fn stage_with_clock() -> (Fixture, ManualClock) {
     let clock = ManualClock::starting_at(Timestamp::from_millis(1_700_000_000_000));
-    let stage = Stage::with(AnyClock::Manual(clock.clone()), World::settings("engine")).await;
-    (stage, clock)
+    let fixture = Fixture::with(AnyClock::Manual(clock.clone()), World::settings("engine")).await;
+    (fixture, clock)
 }
 
 fn waits_for_approval(task: &Task) -> bool {
-    matches!(task.stage, TaskStage::AwaitingApproval { .. })
+    matches!(task.stage, Stage::AwaitingApproval { .. })
 }
 
 fn is_paused(task: &Task) -> bool {
-    matches!(task.stage, TaskStage::Paused { .. })
+    matches!(task.stage, Stage::Paused { .. })
 }
 
 /// What the meters outside say.
-async fn bill(stage: &Stage, task: TaskId) -> Cost {
-    let agents = ScriptedAgents::new(stage.ledger.clone(), AnyClock::System).bill(task).await;
-    let sandboxes = ScriptedSandboxes::new(stage.ledger.clone()).bill(&Owner::Task(task)).await;
+async fn bill(fixture: &Fixture, task: TaskId) -> Cost {
+    let agents = ScriptedAgents::new(fixture.ledger.clone(), AnyClock::System).bill(task).await;
+    let sandboxes = ScriptedSandboxes::new(fixture.ledger.clone()).bill(&Owner::Task(task)).await;
     agents.unwrap() + sandboxes.unwrap()
 }
 
 #[tokio::test]
 async fn an_approval_that_does_not_come_in_time_pauses_the_task_without_cost() {
-    let (stage, clock) = stage_with_clock().await;
-    let task = stage.submit("fix it").await;
-    let running = stage.run();
-    stage.wait_until(task, waits_for_approval).await;
-    stage.wait_for_call("rest ").await;
-    stage.settle().await;
-    let (calls, bill) = (stage.ledger.calls().unwrap(), bill(&stage, task).await);
+    let (fixture, clock) = stage_with_clock().await;
+    let task = fixture.submit("fix it").await;
+    let running = fixture.run();
+    fixture.wait_until(task, waits_for_approval).await;
+    fixture.wait_for_call("rest ").await;
+    fixture.settle().await;
+    let (calls, bill) = (fixture.ledger.calls().unwrap(), bill(&fixture, task).await);
     assert_ne!(bill, Cost::ZERO, "what it did before is on the bill");
     clock.advance(Duration::from_hours(23));
-    stage.settle().await;
-    assert!(waits_for_approval(&stage.task(task).await), "it still has an hour");
+    fixture.settle().await;
+    assert!(waits_for_approval(&fixture.task(task).await), "it still has an hour");
     clock.advance(Duration::from_hours(2));
-    let paused = stage.wait_until(task, is_paused).await;
-    let view = stage.store().task(task).await.unwrap().unwrap();
+    let paused = fixture.wait_until(task, is_paused).await;
+    let view = fixture.store().task(task).await.unwrap().unwrap();
     assert_eq!(view.failure.as_deref(), Some("approval_timeout"));
-    stage.settle().await;
-    assert_eq!(self::bill(&stage, task).await, bill, "a day of waiting costs nothing");
+    fixture.settle().await;
+    assert_eq!(self::bill(&fixture, task).await, bill, "a day of waiting costs nothing");
     assert_eq!(paused.spent, bill, "and no more than that was charged");
     let woken = |call: &&String| call.starts_with("open ") || call.starts_with("agent ");
-    let all = stage.ledger.calls().unwrap();
+    let all = fixture.ledger.calls().unwrap();
     assert_eq!(all.iter().skip(calls.len()).find(woken), None, "nothing ran meanwhile");
-    stage.approve_paused(task).await;
-    stage.wait_until(task, |it| matches!(it.stage, TaskStage::PullRequestOpen { .. })).await;
+    fixture.approve_paused(task).await;
+    fixture.wait_until(task, |it| matches!(it.stage, Stage::PullRequestOpen { .. })).await;
     running.stop().await;
 }
 
 #[tokio::test]
 async fn a_phase_that_takes_too_long_is_stopped() {
-    let (stage, clock) = stage_with_clock().await;
-    let task = stage.submit("endless").await;
-    let running = stage.run();
-    stage.wait_until(task, |it| it.stage == TaskStage::Working(Work::Research)).await;
-    stage.wait_for_call("agent Research").await;
+    let (fixture, clock) = stage_with_clock().await;
+    let task = fixture.submit("endless").await;
+    let running = fixture.run();
+    fixture.wait_until(task, |it| it.stage == Stage::Working(Work::Research)).await;
+    fixture.wait_for_call("agent Research").await;
     clock.advance(Duration::from_mins(31));
-    stage.wait_until(task, is_paused).await;
-    let view = stage.store().task(task).await.unwrap().unwrap();
+    fixture.wait_until(task, is_paused).await;
+    let view = fixture.store().task(task).await.unwrap().unwrap();
     assert_eq!(view.failure.as_deref(), Some("time_limit"));
     running.stop().await;
 }
 
 #[tokio::test]
 async fn a_restart_does_not_give_a_phase_its_time_again() {
-    let (stage, clock) = stage_with_clock().await;
-    let task = stage.submit("endless").await;
-    let running = stage.run();
-    stage.wait_for_call("agent Research").await;
+    let (fixture, clock) = stage_with_clock().await;
+    let task = fixture.submit("endless").await;
+    let running = fixture.run();
+    fixture.wait_for_call("agent Research").await;
     running.stop().await;
     clock.advance(Duration::from_mins(31));
-    let running = stage.run();
-    stage.wait_until(task, is_paused).await;
+    let running = fixture.run();
+    fixture.wait_until(task, is_paused).await;
     running.stop().await;
 }
 
 #[tokio::test]
 async fn a_clock_that_jumps_back_a_day_stops_nobody() {
-    let (stage, clock) = stage_with_clock().await;
-    let task = stage.submit("question").await;
-    let running = stage.run();
-    stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingAnswer { .. })).await;
+    let (fixture, clock) = stage_with_clock().await;
+    let task = fixture.submit("question").await;
+    let running = fixture.run();
+    fixture.wait_until(task, |it| matches!(it.stage, Stage::AwaitingAnswer { .. })).await;
     let before = clock.now();
     clock.jump_to(Timestamp::from_millis(before.as_millis() - 24 * 60 * 60 * 1_000));
-    stage.answer(task).await;
+    fixture.answer(task).await;
     // What was due by the old clock becomes due again when it catches up.
     let ticking = async {
         loop {
             // A phase has its own time limit, which a slow machine must not run into.
-            let hurry = stage.task(task).await.stage.phase().is_none();
+            let hurry = fixture.task(task).await.stage.phase().is_none();
             clock.advance(if hurry { Duration::from_mins(10) } else { Duration::from_secs(1) });
-            stage.settle().await;
+            fixture.settle().await;
         }
     };
     tokio::select! {
-        _reached = stage.wait_until(task, waits_for_approval) => {}
+        _reached = fixture.wait_until(task, waits_for_approval) => {}
         () = ticking => {}
     }
     running.stop().await;
@@ -123,21 +123,21 @@ async fn a_clock_that_jumps_back_a_day_stops_nobody() {
 
 #[tokio::test]
 async fn a_clock_that_jumps_ahead_makes_no_step_happen_twice() {
-    let (stage, clock) = stage_with_clock().await;
-    let task = stage.submit("red 1").await;
-    let running = stage.run();
-    stage.wait_until(task, waits_for_approval).await;
-    stage.approve(task).await;
+    let (fixture, clock) = stage_with_clock().await;
+    let task = fixture.submit("red 1").await;
+    let running = fixture.run();
+    fixture.wait_until(task, waits_for_approval).await;
+    fixture.approve(task).await;
     let jumping = async {
         for _ in 0..200 {
             clock.advance(Duration::from_secs(7));
-            stage.settle().await;
+            fixture.settle().await;
         }
     };
-    let open = |it: &Task| matches!(it.stage, TaskStage::PullRequestOpen { .. });
-    let (_reached, ()) = tokio::join!(stage.wait_until(task, open), jumping);
-    stage.merge(task).await;
-    stage.wait_until(task, is_over).await;
+    let open = |it: &Task| matches!(it.stage, Stage::PullRequestOpen { .. });
+    let (_reached, ()) = tokio::join!(fixture.wait_until(task, open), jumping);
+    fixture.merge(task).await;
+    fixture.wait_until(task, is_over).await;
     running.stop().await;
-    assert_eq!(stage.ledger.names("pull").unwrap().len(), 1);
+    assert_eq!(fixture.ledger.names("pull").unwrap().len(), 1);
 }

@@ -12,7 +12,7 @@ use domain::{
 use engine::{Approved, Front, Line, SubmitError};
 use testkit::{ann, bob};
 
-use crate::stage::{Stage, is_over};
+use crate::fixture::{Fixture, is_over};
 
 fn wish(repository: &str) -> Wish {
     let (name, url) = (repository.parse().unwrap(), "file:///web".to_owned());
@@ -30,8 +30,8 @@ fn wish(repository: &str) -> Wish {
 
 #[tokio::test]
 async fn a_change_that_could_not_be_delivered_is_not_ordered() {
-    let stage = Stage::new().await;
-    let front: &dyn Front = &stage.engine;
+    let fixture = Fixture::new().await;
+    let front: &dyn Front = &fixture.engine;
     let order = front.order(&wish("acme/web")).await.unwrap();
     assert_eq!(order.limits.budget, Money::from_dollars(3));
     let refused = front.order(&wish("detached/web")).await.unwrap_err();
@@ -42,24 +42,24 @@ async fn a_change_that_could_not_be_delivered_is_not_ordered() {
 
 #[tokio::test]
 async fn a_budget_grows_to_what_the_policy_allows_and_who_wants_more_is_written_down() {
-    let stage = Stage::new().await;
-    let front: &dyn Front = &stage.engine;
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::new().await;
+    let front: &dyn Front = &fixture.engine;
+    let task = fixture.submit("fix it").await;
     let most = Money::from_dollars(20);
-    stage.ledger.set("policy", "budget", &most.as_micros().to_string()).unwrap();
+    fixture.ledger.set("policy", "budget", &most.as_micros().to_string()).unwrap();
     let raise = |to| front.ask(task, bob(), Ask::RaiseBudget { to });
     let to = Money::from_dollars(21);
     let refused = raise(to).await.unwrap_err();
     let expected = Refusal::BudgetTooLarge { to, most };
     assert!(matches!(&refused, SubmitError::Refused(it) if *it == expected), "{refused}");
-    let rows = stage.store().audit_log(0).await.unwrap();
+    let rows = fixture.store().audit_log(0).await.unwrap();
     let is_told = rows.iter().any(|row| {
         row.entry.action == "refused" && row.entry.detail.contains(&expected.to_string())
     });
     assert!(is_told, "{rows:?}");
-    assert_eq!(stage.ledger.read("allowed", &task.to_string()), None, "nothing is allowed yet");
+    assert_eq!(fixture.ledger.read("allowed", &task.to_string()), None, "nothing is allowed yet");
     assert_eq!(raise(most).await.unwrap().budget(), most);
-    let allowed = stage.ledger.read("allowed", &task.to_string());
+    let allowed = fixture.ledger.read("allowed", &task.to_string());
     assert_eq!(allowed, Some(most.as_micros().to_string()), "what works now may spend it now");
 }
 
@@ -70,13 +70,13 @@ fn line() -> Line {
 
 #[tokio::test]
 async fn a_line_leads_to_request_plan_approval_and_the_words_of_the_run_that_made_it() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     // Two rounds of work, each reviewed.
-    let task = stage.submit("faults 1").await;
-    stage.play_until(task, is_over).await;
-    let why = Front::why(&stage.engine, &line()).await.unwrap();
+    let task = fixture.submit("faults 1").await;
+    fixture.play_until(task, is_over).await;
+    let why = Front::why(&fixture.engine, &line()).await.unwrap();
     assert_eq!(why.text, "line 7 of src/login.rs");
-    let history = stage.store().history(task).await.unwrap();
+    let history = fixture.store().history(task).await.unwrap();
     let approved = history.events.iter().find(|it| matches!(it.event, Event::Approved { .. }));
     let approved = approved.unwrap();
     let Event::Approved { plan, by, .. } = approved.event else { unreachable!() };
@@ -91,13 +91,13 @@ async fn a_line_leads_to_request_plan_approval_and_the_words_of_the_run_that_mad
 
 #[tokio::test]
 async fn a_note_that_anybody_wrote_makes_no_line_a_tasks() {
-    let stage = Stage::new().await;
-    let task = stage.submit("fix it").await;
-    stage.play_until(task, is_over).await;
-    let [noted] = stage.ledger.names("note").unwrap().try_into().unwrap();
-    let note = stage.ledger.read("note", &noted).unwrap();
+    let fixture = Fixture::new().await;
+    let task = fixture.submit("fix it").await;
+    fixture.play_until(task, is_over).await;
+    let [noted] = fixture.ledger.names("note").unwrap().try_into().unwrap();
+    let note = fixture.ledger.read("note", &noted).unwrap();
     // Another commit has the same note now. It is the first by name, so lines are from it.
-    stage.ledger.set("note", &"0".repeat(40), &note).unwrap();
-    let why = Front::why(&stage.engine, &line()).await.unwrap();
+    fixture.ledger.set("note", &"0".repeat(40), &note).unwrap();
+    let why = Front::why(&fixture.engine, &line()).await.unwrap();
     assert_eq!((why.commit.as_str(), why.origin), ("0".repeat(40).as_str(), None));
 }

@@ -25,7 +25,7 @@ use domain::{
     code::{CommitId, RepositoryName},
     id::{SandboxId, TaskId},
     money::Money,
-    task::{Ask, Stage as TaskStage, Task},
+    task::{Ask, Stage, Task},
 };
 use engine::{Engine, Hands, Settings};
 use testkit::{
@@ -41,7 +41,7 @@ use testkit::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{Running, Stage, is_over};
+use crate::fixture::{Fixture, Running, is_over};
 
 /// Where an engine is cut off: just before the n-th call of this kind, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,12 +246,12 @@ struct Late {
 
 impl Late {
     /// Lets it go on with what it was at, as if nothing had happened, until it has to wait for someone.
-    async fn come_back_and_leave(self, stage: &Stage) {
+    async fn come_back_and_leave(self, fixture: &Fixture) {
         self.stop.cancel();
         self.thaw.send(()).unwrap();
         // Its database is in our thread, which must go on meanwhile.
         while !self.thread.is_finished() {
-            stage.settle().await;
+            fixture.settle().await;
         }
         self.thread.join().unwrap();
     }
@@ -265,7 +265,7 @@ fn settings(name: &str) -> Settings {
     }
 }
 
-impl Stage {
+impl Fixture {
     async fn for_two() -> Self {
         Self::with(AnyClock::System, settings("prompt")).await
     }
@@ -341,50 +341,50 @@ impl Stage {
 
 #[tokio::test]
 async fn a_reviewer_that_comes_late_spends_nothing_when_the_task_is_over() {
-    let stage = Stage::for_two().await;
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::for_two().await;
+    let task = fixture.submit("fix it").await;
     // The first two are for the workspaces of research and implementation.
-    let (late, running) = stage.over_behind_the_back_of_one_at(task, Cut::Grant(3)).await;
-    late.come_back_and_leave(&stage).await;
-    stage.assert_settled(task).await;
+    let (late, running) = fixture.over_behind_the_back_of_one_at(task, Cut::Grant(3)).await;
+    late.come_back_and_leave(&fixture).await;
+    fixture.assert_settled(task).await;
     running.stop().await;
 }
 
 #[tokio::test]
 async fn an_engine_that_comes_late_grants_nothing_when_the_task_is_over() {
-    let stage = Stage::for_two().await;
-    let task = stage.submit("fix it").await;
-    let (late, running) = stage.over_behind_the_back_of_one_at(task, Cut::Grant(1)).await;
-    late.come_back_and_leave(&stage).await;
-    stage.assert_settled(task).await;
+    let fixture = Fixture::for_two().await;
+    let task = fixture.submit("fix it").await;
+    let (late, running) = fixture.over_behind_the_back_of_one_at(task, Cut::Grant(1)).await;
+    late.come_back_and_leave(&fixture).await;
+    fixture.assert_settled(task).await;
     running.stop().await;
 }
 
 #[tokio::test]
 async fn a_sandbox_that_is_opened_late_is_removed_and_paid_for() {
-    let stage = Stage::for_two().await;
-    let task = stage.submit("fix it").await;
-    let (late, running) = stage.over_behind_the_back_of_one_at(task, Cut::Head(1)).await;
-    late.come_back_and_leave(&stage).await;
-    assert_eq!(stage.ledger.names(&format!("meter-{task}")).unwrap().len(), 1, "it was opened");
-    stage.assert_settled(task).await;
+    let fixture = Fixture::for_two().await;
+    let task = fixture.submit("fix it").await;
+    let (late, running) = fixture.over_behind_the_back_of_one_at(task, Cut::Head(1)).await;
+    late.come_back_and_leave(&fixture).await;
+    assert_eq!(fixture.ledger.names(&format!("meter-{task}")).unwrap().len(), 1, "it was opened");
+    fixture.assert_settled(task).await;
     running.stop().await;
 }
 
 #[tokio::test]
 async fn an_engine_that_comes_late_takes_nothing_from_a_task_that_went_on() {
-    let stage = Stage::for_two().await;
-    let task = stage.submit("endless").await;
-    let late = stage.run_until(Cut::Revoke(1)).await;
-    stage.wait_for_call("agent Research").await;
-    stage.engine.ask(task, ann(), Ask::Pause).await.unwrap();
-    stage.wait_for_the_cut(&late).await;
-    stage.engine.ask(task, ann(), Ask::Resume).await.unwrap();
-    let running = stage.run();
-    stage.wait_for_calls("agent Research", 2).await;
-    late.come_back_and_leave(&stage).await;
+    let fixture = Fixture::for_two().await;
+    let task = fixture.submit("endless").await;
+    let late = fixture.run_until(Cut::Revoke(1)).await;
+    fixture.wait_for_call("agent Research").await;
+    fixture.engine.ask(task, ann(), Ask::Pause).await.unwrap();
+    fixture.wait_for_the_cut(&late).await;
+    fixture.engine.ask(task, ann(), Ask::Resume).await.unwrap();
+    let running = fixture.run();
+    fixture.wait_for_calls("agent Research", 2).await;
+    late.come_back_and_leave(&fixture).await;
     let text = "look at the clock".to_owned();
-    stage.engine.ask(task, ann(), Ask::Message { text }).await.unwrap();
-    stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingApproval { .. })).await;
+    fixture.engine.ask(task, ann(), Ask::Message { text }).await.unwrap();
+    fixture.wait_until(task, |it| matches!(it.stage, Stage::AwaitingApproval { .. })).await;
     running.stop().await;
 }

@@ -4,6 +4,7 @@
 
 mod clocks;
 mod evidence;
+mod fixture;
 mod front;
 mod gate;
 mod heard;
@@ -12,7 +13,6 @@ mod late;
 mod queueing;
 mod reasons;
 mod review;
-mod stage;
 mod steering;
 mod straight;
 mod talker;

@@ -7,7 +7,7 @@ use domain::{
 use engine::Settings;
 use testkit::{clock::AnyClock, world::World};
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 const PLACES: Places = Places { total: 3, per_repository: 3, per_person: 3 };
 
@@ -18,20 +18,20 @@ fn holds_a_place(task: &Task) -> bool {
 #[tokio::test]
 async fn no_more_tasks_run_than_there_are_places_and_the_rest_know_why_they_wait() {
     let settings = Settings { places: PLACES, ..World::settings("engine") };
-    let stage = Stage::with(AnyClock::System, settings).await;
+    let fixture = Fixture::with(AnyClock::System, settings).await;
     let mut tasks = Vec::new();
     for _ in 0..8 {
-        tasks.push(stage.submit("endless").await);
+        tasks.push(fixture.submit("endless").await);
     }
-    let running = stage.run();
-    stage.wait_for_calls("agent Research", 3).await;
-    stage.settle().await;
+    let running = fixture.run();
+    fixture.wait_for_calls("agent Research", 3).await;
+    fixture.settle().await;
     let mut holding = 0;
     for task in &tasks {
-        holding += usize::from(holds_a_place(&stage.task(*task).await));
+        holding += usize::from(holds_a_place(&fixture.task(*task).await));
     }
     assert_eq!(holding, 3);
-    let queue = stage.store().queue(PLACES, 100).await.unwrap();
+    let queue = fixture.store().queue(PLACES, 100).await.unwrap();
     let places: Vec<usize> = queue.iter().map(|position| position.place).collect();
     assert_eq!(places, [1, 2, 3, 4, 5]);
     assert!(queue.iter().all(|it| it.reason != WaitReason::StartsNow));

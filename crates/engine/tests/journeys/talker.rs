@@ -19,7 +19,7 @@ use testkit::{
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{Running, Stage};
+use crate::fixture::{Fixture, Running};
 
 /// What it says.
 pub(crate) type Speech = fn() -> Box<dyn Iterator<Item = AgentEvent> + Send>;
@@ -88,27 +88,32 @@ pub(crate) struct TalkingWorld {
 }
 
 impl TalkingWorld {
-    pub(crate) fn new(stage: &Stage, clock: AnyClock, speech: Speech, pause: Pause) -> Arc<Self> {
+    pub(crate) fn new(
+        fixture: &Fixture,
+        clock: AnyClock,
+        speech: Speech,
+        pause: Pause,
+    ) -> Arc<Self> {
         let talker = Talker {
-            scripted: ScriptedAgents::new(stage.ledger.clone(), clock.clone()),
+            scripted: ScriptedAgents::new(fixture.ledger.clone(), clock.clone()),
             speech,
             pause,
             attempts: AtomicU32::new(0),
             said: watch::Sender::new(0),
             go_on: Notify::new(),
         };
-        Arc::new(Self { world: World::new(stage.ledger.clone(), clock), talker })
+        Arc::new(Self { world: World::new(fixture.ledger.clone(), clock), talker })
     }
 
-    /// An engine with this world, on the stage's store.
-    pub(crate) fn engine(self: &Arc<Self>, stage: &Stage, settings: Settings) -> Engine<Self> {
-        Engine::new(Arc::clone(stage.store()), Arc::clone(self), settings)
+    /// An engine with this world, on the fixture's store.
+    pub(crate) fn engine(self: &Arc<Self>, fixture: &Fixture, settings: Settings) -> Engine<Self> {
+        Engine::new(Arc::clone(fixture.store()), Arc::clone(self), settings)
     }
 
     #[expect(clippy::disallowed_methods, reason = "`Running::stop` waits for it")]
-    pub(crate) fn run(self: &Arc<Self>, stage: &Stage, settings: Settings) -> Running {
+    pub(crate) fn run(self: &Arc<Self>, fixture: &Fixture, settings: Settings) -> Running {
         let stop = CancellationToken::new();
-        let (engine, token) = (self.engine(stage, settings), stop.clone());
+        let (engine, token) = (self.engine(fixture, settings), stop.clone());
         Running { stop, engine: tokio::spawn(async move { engine.run(token).await }) }
     }
 }

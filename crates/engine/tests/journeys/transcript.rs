@@ -6,7 +6,7 @@ use contracts::{agent::AgentEvent, clock::Clock as _};
 use domain::{
     cost::Cost,
     id::TaskId,
-    task::{Ask, Stage as TaskStage, Task},
+    task::{Ask, Stage, Task},
     time::Timestamp,
     transcript::{Ending, ToolCall, ToolKind, ToolStatus},
 };
@@ -22,12 +22,12 @@ use testkit::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    stage::{Stage, is_over},
+    fixture::{Fixture, is_over},
     talker::{Pause, TalkingWorld},
 };
 
 fn waits_for_approval(task: &Task) -> bool {
-    matches!(task.stage, TaskStage::AwaitingApproval { .. })
+    matches!(task.stage, Stage::AwaitingApproval { .. })
 }
 
 fn message(number: u32, text: impl Into<String>) -> AgentEvent {
@@ -71,7 +71,7 @@ fn speech() -> Vec<AgentEvent> {
     ]
 }
 
-impl Stage {
+impl Fixture {
     async fn transcript(&self, task: TaskId) -> Vec<Said> {
         let mut said: Vec<Said> = Vec::new();
         loop {
@@ -105,113 +105,113 @@ impl Stage {
 
 #[tokio::test]
 async fn what_an_agent_says_is_kept_in_order_and_read_again_from_any_number() {
-    let stage = Stage::new().await;
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::new().await;
+    let task = fixture.submit("fix it").await;
     let world = TalkingWorld::new(
-        &stage,
+        &fixture,
         AnyClock::System,
         || Box::new(speech().into_iter()),
         Pause::Never,
     );
-    let running = world.run(&stage, World::settings("engine"));
-    stage.wait_until(task, waits_for_approval).await;
+    let running = world.run(&fixture, World::settings("engine"));
+    fixture.wait_until(task, waits_for_approval).await;
     running.stop().await;
-    let said = stage.transcript(task).await;
+    let said = fixture.transcript(task).await;
     let numbers: Vec<u64> = said.iter().map(|it| it.number).collect();
     assert_eq!(numbers, (1..=said.len() as u64).collect::<Vec<_>>());
-    let research = stage.attempt(task, 1).await;
+    let research = fixture.attempt(task, 1).await;
     assert_eq!(research, [speech(), vec![ANSWERED]].concat());
-    let plan = stage.attempt(task, 2).await;
+    let plan = fixture.attempt(task, 2).await;
     assert_eq!(plan, [message(1, "Plan as the script says"), ANSWERED]);
     // A run is the event that asked for it.
-    let history = stage.store().history(task).await.unwrap();
+    let history = fixture.store().history(task).await.unwrap();
     let asked_for = |run: u64| history.events[usize::try_from(run).unwrap() - 1].event.kind();
     assert_eq!(asked_for(said[0].run), "prepared");
     assert_eq!(asked_for(said[said.len() - 1].run), "researched");
     for cursor in 0..said.len() {
-        let rest = stage.store().transcript_after(task, cursor as u64, 1_000).await.unwrap();
+        let rest = fixture.store().transcript_after(task, cursor as u64, 1_000).await.unwrap();
         assert_eq!(rest, said[cursor..]);
     }
-    let briefing = stage.store().briefing(task).await.unwrap().unwrap();
+    let briefing = fixture.store().briefing(task).await.unwrap().unwrap();
     assert_eq!((briefing.run, briefing.texts), (said[0].run, vec!["Find the race.".to_owned()]));
 }
 
 #[tokio::test]
 async fn a_watcher_sees_the_words_while_the_agent_is_at_work() {
-    let stage = Stage::new().await;
-    let mut ear = stage.store().subscribe_to_all();
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::new().await;
+    let mut ear = fixture.store().subscribe_to_all();
+    let task = fixture.submit("fix it").await;
     let pause = Pause::After(10);
     let world =
-        TalkingWorld::new(&stage, AnyClock::System, || Box::new(speech().into_iter()), pause);
-    let running = world.run(&stage, World::settings("engine"));
+        TalkingWorld::new(&fixture, AnyClock::System, || Box::new(speech().into_iter()), pause);
+    let running = world.run(&fixture, World::settings("engine"));
     while !matches!(ear.next().await, store::Heard::Transcript(it) if it.task == task) {}
-    let said = stage.keeps(task, 10).await;
+    let said = fixture.keeps(task, 10).await;
     assert_eq!(said.into_iter().map(|it| it.event).collect::<Vec<_>>(), speech());
     world.talker.go_on();
-    stage.wait_until(task, waits_for_approval).await;
+    fixture.wait_until(task, waits_for_approval).await;
     running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crash_loses_nothing_that_was_kept_and_the_repeat_is_told_apart() {
-    let stage = Stage::new().await;
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::new().await;
+    let task = fixture.submit("fix it").await;
     let pause = Pause::After(6);
     let world =
-        TalkingWorld::new(&stage, AnyClock::System, || Box::new(speech().into_iter()), pause);
+        TalkingWorld::new(&fixture, AnyClock::System, || Box::new(speech().into_iter()), pause);
     let settings = |name| Settings { lease: Duration::from_millis(300), ..World::settings(name) };
     // It ends with its runtime, in the middle of everything.
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let engine = world.engine(&stage, settings("first"));
+    let engine = world.engine(&fixture, settings("first"));
     runtime.spawn(async move { engine.run(CancellationToken::new()).await });
-    stage.keeps(task, 6).await;
+    fixture.keeps(task, 6).await;
     runtime.shutdown_background();
-    let running = world.run(&stage, settings("second"));
-    stage.wait_until(task, waits_for_approval).await;
+    let running = world.run(&fixture, settings("second"));
+    fixture.wait_until(task, waits_for_approval).await;
     running.stop().await;
-    let said = stage.transcript(task).await;
-    assert_eq!(stage.attempt(task, 1).await, speech()[..6], "and it has no end");
-    assert_eq!(stage.attempt(task, 2).await, [speech(), vec![ANSWERED]].concat());
+    let said = fixture.transcript(task).await;
+    assert_eq!(fixture.attempt(task, 1).await, speech()[..6], "and it has no end");
+    assert_eq!(fixture.attempt(task, 2).await, [speech(), vec![ANSWERED]].concat());
     assert_eq!(said[0].run, said[6].run, "the same run");
     assert!(said.iter().zip(&said[1..]).all(|(one, next)| one.attempt <= next.attempt));
 }
 
 #[tokio::test]
 async fn what_was_said_before_the_server_was_stopped_is_kept_and_the_next_goes_on() {
-    let stage = Stage::new().await;
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::new().await;
+    let task = fixture.submit("fix it").await;
     let clock = ManualClock::starting_at(Timestamp::from_millis(1_000));
     let pause = Pause::After(7);
     let manual = AnyClock::Manual(clock);
-    let world = TalkingWorld::new(&stage, manual, || Box::new(speech().into_iter()), pause);
-    let running = world.run(&stage, World::settings("engine"));
+    let world = TalkingWorld::new(&fixture, manual, || Box::new(speech().into_iter()), pause);
+    let running = world.run(&fixture, World::settings("engine"));
     world.talker.has_said(7).await;
-    assert_eq!(stage.transcript(task).await, [], "no time has passed: nothing had to be written");
+    assert_eq!(fixture.transcript(task).await, [], "no time has passed: nothing had to be written");
     running.stop().await;
     let first = [speech()[..7].to_vec(), vec![stopped("the server was stopped")]].concat();
-    assert_eq!(stage.attempt(task, 1).await, first);
-    let running = world.run(&stage, World::settings("engine"));
-    stage.wait_until(task, waits_for_approval).await;
+    assert_eq!(fixture.attempt(task, 1).await, first);
+    let running = world.run(&fixture, World::settings("engine"));
+    fixture.wait_until(task, waits_for_approval).await;
     running.stop().await;
-    assert_eq!(stage.attempt(task, 2).await, [speech(), vec![ANSWERED]].concat());
+    assert_eq!(fixture.attempt(task, 2).await, [speech(), vec![ANSWERED]].concat());
 }
 
 #[tokio::test]
 async fn the_transcript_of_a_cancelled_run_ends_with_what_was_said() {
-    let stage = Stage::new().await;
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::new().await;
+    let task = fixture.submit("fix it").await;
     let clock = ManualClock::starting_at(Timestamp::from_millis(1_000));
     let pause = Pause::After(9);
     let manual = AnyClock::Manual(clock);
-    let world = TalkingWorld::new(&stage, manual, || Box::new(speech().into_iter()), pause);
-    let running = world.run(&stage, World::settings("engine"));
+    let world = TalkingWorld::new(&fixture, manual, || Box::new(speech().into_iter()), pause);
+    let running = world.run(&fixture, World::settings("engine"));
     world.talker.has_said(9).await;
-    stage.engine.ask(task, ann(), Ask::Cancel).await.unwrap();
-    stage.wait_until(task, is_over).await;
+    fixture.engine.ask(task, ann(), Ask::Cancel).await.unwrap();
+    fixture.wait_until(task, is_over).await;
     running.stop().await;
-    let said = stage.attempt(task, 1).await;
+    let said = fixture.attempt(task, 1).await;
     assert_eq!(
         said,
         [speech()[..9].to_vec(), vec![stopped("the task went on without it")]].concat()
@@ -220,22 +220,22 @@ async fn the_transcript_of_a_cancelled_run_ends_with_what_was_said() {
 
 #[tokio::test]
 async fn an_agent_that_stops_by_itself_ends_its_transcript_with_the_reason() {
-    let stage = Stage::new().await;
-    let task = stage.submit("broken").await;
-    stage.play_until(task, is_over).await;
-    let said = stage.attempt(task, 1).await;
+    let fixture = Fixture::new().await;
+    let task = fixture.submit("broken").await;
+    fixture.play_until(task, is_over).await;
+    let said = fixture.attempt(task, 1).await;
     let end = stopped("the agent stopped: the script says so");
     assert_eq!(said, [message(1, "Research as the script says"), end]);
 }
 
 #[tokio::test]
 async fn a_question_ends_the_transcript_as_one() {
-    let stage = Stage::new().await;
-    let task = stage.submit("question").await;
-    let running = stage.run();
-    stage.wait_until(task, |it| matches!(it.stage, TaskStage::AwaitingAnswer { .. })).await;
+    let fixture = Fixture::new().await;
+    let task = fixture.submit("question").await;
+    let running = fixture.run();
+    fixture.wait_until(task, |it| matches!(it.stage, Stage::AwaitingAnswer { .. })).await;
     running.stop().await;
-    let said = stage.attempt(task, 1).await;
+    let said = fixture.attempt(task, 1).await;
     assert_eq!(said.last(), Some(&AgentEvent::Finished { ending: Ending::Asked }));
 }
 
@@ -246,14 +246,14 @@ fn babble() -> Vec<AgentEvent> {
 /// An agent whose program goes on after its end has nothing more to tell.
 #[tokio::test]
 async fn nothing_counts_after_the_end() {
-    let stage = Stage::new().await;
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::new().await;
+    let task = fixture.submit("fix it").await;
     let speech = || Box::new(babble().into_iter()) as Box<dyn Iterator<Item = _> + Send>;
-    let world = TalkingWorld::new(&stage, AnyClock::System, speech, Pause::Never);
-    let running = world.run(&stage, World::settings("engine"));
-    stage.wait_until(task, waits_for_approval).await;
+    let world = TalkingWorld::new(&fixture, AnyClock::System, speech, Pause::Never);
+    let running = world.run(&fixture, World::settings("engine"));
+    fixture.wait_until(task, waits_for_approval).await;
     running.stop().await;
-    assert_eq!(stage.attempt(task, 1).await, babble()[..2]);
+    assert_eq!(fixture.attempt(task, 1).await, babble()[..2]);
 }
 
 const VALUE: &str = "s3cr3t-value-0123456789";
@@ -294,20 +294,20 @@ fn without_secrets() -> Settings {
 
 #[tokio::test]
 async fn a_secret_in_two_parts_of_a_message_is_not_kept() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     // The scripted agent repeats the request in its notes and in its plan.
-    let task = stage.submit(&format!("fix {VALUE}")).await;
+    let task = fixture.submit(&format!("fix {VALUE}")).await;
     let words = || {
         let (first, second) = VALUE.split_at(11);
         let parts = [message(1, format!("it is {first}")), message(1, format!("{second}, see"))];
         let wrapped = AgentEvent::Trouble { text: format!("curl -H 'key: {VALUE}'") };
         Box::new(parts.into_iter().chain([wrapped])) as Box<dyn Iterator<Item = _> + Send>
     };
-    let world = TalkingWorld::new(&stage, AnyClock::System, words, Pause::Never);
-    let running = world.run(&stage, without_secrets());
-    stage.wait_until(task, waits_for_approval).await;
+    let world = TalkingWorld::new(&fixture, AnyClock::System, words, Pause::Never);
+    let running = world.run(&fixture, without_secrets());
+    fixture.wait_until(task, waits_for_approval).await;
     running.stop().await;
-    let said = stage.transcript(task).await;
+    let said = fixture.transcript(task).await;
     let told = format!("{said:?}");
     assert!(!told.contains("s3cr3t") && !told.contains("0123456789"), "{told}");
     let whole: String = said
@@ -319,10 +319,10 @@ async fn a_secret_in_two_parts_of_a_message_is_not_kept() {
         })
         .collect();
     assert_eq!(whole, format!("it is {MARK}, see"));
-    for file in stage.blob_files() {
+    for file in fixture.blob_files() {
         assert!(!String::from_utf8_lossy(&std::fs::read(file).unwrap()).contains(VALUE));
     }
-    let history = stage.store().history(task).await.unwrap();
+    let history = fixture.store().history(task).await.unwrap();
     let after: Vec<_> = history.events[1..].iter().map(|it| &it.event).collect();
     assert!(!format!("{after:?}").contains(VALUE), "what the agent answered is clean too");
 }
@@ -340,21 +340,21 @@ const FLOOD: u32 = 100_000;
 async fn a_flood_is_kept_up_to_the_limit_and_takes_no_memory() {
     let options = OpenOptions { transcript_limit: 8 * 1024 * 1024, ..OpenOptions::DEFAULT };
     let settings = Settings { lease: Duration::from_mins(1), ..World::settings("engine") };
-    let stage = Stage::on(None, options, AnyClock::System, settings.clone()).await;
-    let task = stage.submit("fix it").await;
+    let fixture = Fixture::on(None, options, AnyClock::System, settings.clone()).await;
+    let task = fixture.submit("fix it").await;
     let words = || {
         let flood = (1..=FLOOD).map(|number| message(number, "x".repeat(1_000)));
         Box::new(flood.chain([ANSWERED])) as Box<dyn Iterator<Item = _> + Send>
     };
-    let world = TalkingWorld::new(&stage, AnyClock::System, words, Pause::Never);
+    let world = TalkingWorld::new(&fixture, AnyClock::System, words, Pause::Never);
     let before = peak_mib();
-    let running = world.run(&stage, settings);
+    let running = world.run(&fixture, settings);
     world.talker.has_said(FLOOD as usize + 1).await;
-    stage.wait_until(task, waits_for_approval).await;
+    fixture.wait_until(task, waits_for_approval).await;
     running.stop().await;
     let grown = peak_mib() - before;
     assert!(grown < 64, "100 MB were said, and {grown} MiB were taken");
-    let said = stage.transcript(task).await;
+    let said = fixture.transcript(task).await;
     let (flood, rest): (Vec<&Said>, Vec<&Said>) =
         said.iter().partition(|it| matches!(it.event, AgentEvent::Message { .. }));
     assert!((7_000..7_500).contains(&flood.len()), "{} of 8 MiB", flood.len());
@@ -372,15 +372,15 @@ async fn words_that_come_while_the_database_is_away_are_kept_once_when_it_is_bac
     let mut server = Postgres::start().unwrap();
     let url = server.new_database("words").unwrap();
     let settings = Settings { lease: Duration::from_mins(1), ..World::settings("engine") };
-    let stage =
-        Stage::on(Some(url), OpenOptions::DEFAULT, AnyClock::System, settings.clone()).await;
-    let task = stage.submit("fix it").await;
+    let fixture =
+        Fixture::on(Some(url), OpenOptions::DEFAULT, AnyClock::System, settings.clone()).await;
+    let task = fixture.submit("fix it").await;
     let words = || {
         let words = (1..=2 * HALF).map(|number| message(number, number.to_string()));
         Box::new(words) as Box<dyn Iterator<Item = _> + Send>
     };
-    let world = TalkingWorld::new(&stage, AnyClock::System, words, Pause::After(HALF as usize));
-    let running = world.run(&stage, settings);
+    let world = TalkingWorld::new(&fixture, AnyClock::System, words, Pause::After(HALF as usize));
+    let running = world.run(&fixture, settings);
     world.talker.has_said(HALF as usize).await;
     // It goes on while the server is gone.
     let talker = Arc::clone(&world);
@@ -392,9 +392,9 @@ async fn words_that_come_while_the_database_is_away_are_kept_once_when_it_is_bac
     let _server = restart.await.unwrap();
     let soon = AnyClock::System.now() + Duration::from_millis(50);
     AnyClock::System.sleep_until(soon).await;
-    stage.wait_until(task, waits_for_approval).await;
+    fixture.wait_until(task, waits_for_approval).await;
     running.stop().await;
-    let said = stage.transcript(task).await;
+    let said = fixture.transcript(task).await;
     let numbers: Vec<u64> = said.iter().map(|it| it.number).collect();
     assert_eq!(numbers, (1..=said.len() as u64).collect::<Vec<_>>());
     // Should the step have been begun anew, both attempts are whole words in order.
@@ -403,9 +403,9 @@ async fn words_that_come_while_the_database_is_away_are_kept_once_when_it_is_bac
     let run = said[0].run;
     let attempts = said.iter().filter(|it| it.run == run).map(|it| it.attempt).max().unwrap();
     for attempt in 1..=attempts {
-        let mut events = stage.attempt(task, attempt).await;
+        let mut events = fixture.attempt(task, attempt).await;
         events.retain(|event| matches!(event, AgentEvent::Message { .. }));
         assert_eq!(events, whole[..events.len()], "attempt {attempt}");
     }
-    assert_eq!(stage.attempt(task, attempts).await, [whole, vec![ANSWERED]].concat());
+    assert_eq!(fixture.attempt(task, attempts).await, [whole, vec![ANSWERED]].concat());
 }

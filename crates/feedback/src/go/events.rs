@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{package::Package, test};
 use crate::{
     json::{seconds, text},
-    place::Workspace,
+    location::Workspace,
     report::Report,
     test::Outcome,
 };

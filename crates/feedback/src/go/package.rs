@@ -11,8 +11,8 @@ use std::{
 use crate::{
     finding::{Finding, Kind, Tool},
     located::Located,
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::{MOST_TESTS, Report},
     test::{Outcome, TestCase, TestName},
 };
@@ -101,7 +101,7 @@ fn skipped(case: TestCase, package: &str, printed: &str, workspace: &Workspace) 
 #[derive(Default)]
 struct Reason {
     message: String,
-    place: Place,
+    place: Location,
     details: Gathered,
 }
 
@@ -122,7 +122,7 @@ impl Reason {
                     .split_once(" +0x")
                     .map(|(place, _)| crate::located::place(place, workspace));
                 if let Some(place) =
-                    place.filter(|place| is_ours(place) && reason.place == Place::Unsaid)
+                    place.filter(|place| is_ours(place) && reason.place == Location::Unsaid)
                 {
                     reason.place = place;
                 }
@@ -160,7 +160,7 @@ impl Reason {
 }
 
 /// A file of the workspace that somebody wrote: Go makes a `_testmain.go` for each package.
-fn is_ours(place: &Place) -> bool {
+fn is_ours(place: &Location) -> bool {
     place.file().is_some_and(|file| !file.as_str().ends_with("_testmain.go"))
 }
 

@@ -12,8 +12,8 @@ use std::time::Duration;
 use super::package::Package;
 use crate::{
     finding::{Finding, Kind, Tool},
+    location::Workspace,
     output::lines,
-    place::Workspace,
     report::Report,
     test::Outcome,
 };

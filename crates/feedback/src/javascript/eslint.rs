@@ -6,8 +6,8 @@ use crate::{
     finding::{Finding, Kind, Tool},
     json::{list, number, text},
     located::leading_number,
+    location::Workspace,
     output::lines,
-    place::Workspace,
     report::Report,
 };
 

@@ -14,8 +14,8 @@ use std::time::Duration;
 use super::thrown::{Thrown, name, suite};
 use crate::{
     finding::{Kind, Tool},
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::{Report, Tally},
     test::{Outcome, TestCase, TestName},
 };
@@ -118,7 +118,7 @@ impl Reader<'_> {
         match headline.as_str() {
             "Console" => {}
             "Test suite failed to run" => {
-                let place = if thrown.place == Place::Unsaid {
+                let place = if thrown.place == Location::Unsaid {
                     self.workspace.place(&self.file, None, None)
                 } else {
                     thrown.place.clone()

@@ -6,7 +6,7 @@ use super::thrown::{Thrown, name, suite};
 use crate::{
     finding::{Kind, Tool},
     json::{count, deep, list, milliseconds, number, shown, text},
-    place::{Place, Workspace},
+    location::{Location, Workspace},
     report::{Report, Tally},
     test::{Outcome, TestCase},
 };
@@ -42,7 +42,7 @@ fn broken(file: &Value, tool: &Tool, report: &mut Report, workspace: &Workspace)
     let said = text(file, "message");
     let said = said.trim_start().strip_prefix("● Test suite failed to run").unwrap_or(said);
     let thrown = Thrown::new(said.trim_start_matches('\n'), workspace);
-    let place = if thrown.place == Place::Unsaid {
+    let place = if thrown.place == Location::Unsaid {
         workspace.place(text(file, "name"), None, None)
     } else {
         thrown.place.clone()

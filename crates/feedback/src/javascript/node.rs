@@ -20,8 +20,8 @@ use super::thrown::{Thrown, name};
 use crate::{
     finding::Tool,
     located,
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::{MOST_FINDINGS, Report, Tally},
     test::{Outcome, TestCase, TestName},
 };
@@ -40,7 +40,7 @@ pub(crate) fn read(text: &str, workspace: &Workspace) -> Report {
         groups: Vec::new(),
         failed: BTreeMap::new(),
         failing: false,
-        place: Place::Unsaid,
+        place: Location::Unsaid,
         open: None,
         tally: Tally::default(),
     };
@@ -60,7 +60,7 @@ struct Reader<'a> {
     failed: BTreeMap<String, VecDeque<TestName>>,
     /// Whether the failures are being explained.
     failing: bool,
-    place: Place,
+    place: Location,
     open: Option<(TestCase, Gathered)>,
     tally: Tally,
 }

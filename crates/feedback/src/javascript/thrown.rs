@@ -3,8 +3,8 @@
 use crate::{
     finding::{Finding, Kind, Tool},
     located,
+    location::{Location, Workspace},
     output::{Gathered, lines, plain},
-    place::{Place, Workspace},
     test::{Outcome, TestCase, TestName},
     text::MESSAGE_BYTES,
 };
@@ -15,7 +15,7 @@ pub(crate) struct Thrown {
     pub(crate) message: String,
     pub(crate) expected: String,
     pub(crate) actual: String,
-    pub(crate) place: Place,
+    pub(crate) place: Location,
     details: Gathered,
 }
 
@@ -29,7 +29,7 @@ impl Thrown {
             if let Some(place) = frame(bare, workspace) {
                 in_message = false;
                 in_difference = false;
-                if thrown.place == Place::Unsaid {
+                if thrown.place == Location::Unsaid {
                     thrown.place = place;
                 }
             } else if bare.starts_with("- Expected") || bare == "+ actual - expected" {
@@ -73,7 +73,7 @@ impl Thrown {
     pub(crate) fn failed(&self, tool: &Tool, test: TestCase) -> (TestCase, Finding) {
         let outcome = if self.timed_out() { Outcome::TimedOut } else { test.outcome };
         let place =
-            if self.place == Place::Unsaid { test.place.clone() } else { self.place.clone() };
+            if self.place == Location::Unsaid { test.place.clone() } else { self.place.clone() };
         let finding =
             self.finding(tool, Kind::Failure).at(place.clone()).of_test(test.name.clone());
         (TestCase { outcome, ..test }.at(place).message(&finding.message), finding)
@@ -117,7 +117,7 @@ pub(crate) fn suite(path: &str, workspace: &Workspace) -> String {
 }
 
 /// The place in the workspace, outside of `node_modules`, that a line of a call stack names.
-fn frame(line: &str, workspace: &Workspace) -> Option<Place> {
+fn frame(line: &str, workspace: &Workspace) -> Option<Location> {
     let called = ["at ", "❯ "].iter().find_map(|prefix| line.strip_prefix(prefix));
     let called = match called {
         Some(called) => called,

@@ -8,8 +8,8 @@
 use crate::{
     finding::{Finding, Kind, Tool},
     located,
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::Report,
 };
 
@@ -48,7 +48,7 @@ fn head(line: &str, workspace: &Workspace) -> Option<Finding> {
     } else if let Some((place, rest)) = line.split_once(" - ") {
         (located::place(place, workspace), rest)
     } else {
-        (Place::Unsaid, line)
+        (Location::Unsaid, line)
     };
     let (word, rest) = rest.split_once(' ')?;
     let kind = match word {

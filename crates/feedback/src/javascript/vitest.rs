@@ -14,8 +14,8 @@
 use super::thrown::{Thrown, name, suite};
 use crate::{
     finding::{Kind, Tool},
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::{Report, Tally},
     test::{Outcome, TestCase, TestName},
 };
@@ -63,7 +63,7 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&self, title: &str) -> (TestName, Place) {
+    fn name(&self, title: &str) -> (TestName, Location) {
         let mut parts = title.split(" > ");
         let path = parts.next().unwrap_or_default();
         // Projects of a workspace stand before the file: `|unit| a.test.ts`.
@@ -79,7 +79,7 @@ impl Reader<'_> {
         let thrown = Thrown::new(printed.as_str(), self.workspace);
         if let Some((path, _)) = title.split_once(" [ ") {
             // A file that could not be read: it has no tests.
-            let place = if thrown.place == Place::Unsaid {
+            let place = if thrown.place == Location::Unsaid {
                 self.workspace.place(path, None, None)
             } else {
                 thrown.place.clone()

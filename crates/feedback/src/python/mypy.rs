@@ -6,8 +6,8 @@ use crate::{
     finding::{Finding, Kind, Tool},
     json::{number, text},
     located::Located,
+    location::Workspace,
     output::{Gathered, lines},
-    place::Workspace,
     report::Report,
 };
 

@@ -19,8 +19,8 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::{
     finding::{Finding, Kind, Tool},
     located::{self, Located},
+    location::{Location, Workspace},
     output::{Gathered, lines, plain},
-    place::{Place, Workspace},
     report::{MOST_FINDINGS, MOST_TESTS, Report, Tally},
     test::{Outcome, TestCase, TestName},
     text::MESSAGE_BYTES,
@@ -64,7 +64,7 @@ struct Reader<'a> {
     count: usize,
     open: Option<(String, Gathered)>,
     /// Failures that were told in one line each: where, and what.
-    told: VecDeque<(Place, String)>,
+    told: VecDeque<(Location, String)>,
     /// Failures and errors of the summary: what, and the words after the dash.
     summary: Vec<(Section, String, String)>,
 }
@@ -274,9 +274,9 @@ pub(crate) struct Trace {
     /// All that is marked with `E`.
     message: String,
     /// The last place in the workspace: nearest to what went wrong.
-    pub(crate) place: Place,
+    pub(crate) place: Location,
     /// The first place in the workspace: the test.
-    first: Place,
+    first: Location,
     details: Gathered,
 }
 
@@ -298,7 +298,7 @@ impl Trace {
                 let place = located.place(workspace);
                 let ours =
                     place.file().is_some_and(|file| !file.as_str().contains("site-packages/"));
-                if ours && trace.first == Place::Unsaid {
+                if ours && trace.first == Location::Unsaid {
                     trace.first = place.clone();
                 }
                 if ours {
@@ -354,7 +354,7 @@ pub(super) fn sides(message: &str) -> (&str, &str) {
 }
 
 /// The place in `File "/src/test_syntax.py", line 1`.
-pub(super) fn quoted_place(line: &str, workspace: &Workspace) -> Option<Place> {
+pub(super) fn quoted_place(line: &str, workspace: &Workspace) -> Option<Location> {
     let (path, rest) = line.trim_start().strip_prefix("File \"")?.split_once("\", line ")?;
     let (line, _) = located::leading_number(rest)?;
     let place = workspace.place(path, Some(line), None);

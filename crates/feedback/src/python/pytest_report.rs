@@ -6,7 +6,7 @@ use super::pytest::{Trace, name};
 use crate::{
     finding::{Finding, Kind, Tool},
     json::{count, deep, list, number, seconds, text},
-    place::{Place, Workspace},
+    location::{Location, Workspace},
     report::{Report, Tally},
     test::{Outcome, TestCase},
 };
@@ -30,10 +30,10 @@ pub(crate) fn take(value: &Value, report: &mut Report, workspace: &Workspace) {
     {
         let trace = Trace::new(text(collector, "longrepr"), workspace);
         let place = match trace.place.clone() {
-            Place::Unsaid | Place::Outside(_) => {
+            Location::Unsaid | Location::Outside(_) => {
                 workspace.place(text(collector, "nodeid"), None, None)
             }
-            inside @ Place::Inside { .. } => inside,
+            inside @ Location::Inside { .. } => inside,
         };
         report.find(trace.finding(Kind::Error).at(place));
     }

@@ -20,8 +20,8 @@ use std::collections::BTreeSet;
 use super::pytest::{quoted_place, sides};
 use crate::{
     finding::{Finding, Kind, Tool},
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::{MOST_TESTS, Report, Tally},
     test::{Outcome, TestCase, TestName},
 };
@@ -278,8 +278,8 @@ fn is_rule(line: &str, letter: char) -> bool {
 }
 
 /// Where it went wrong, as near as the workspace knows, and what was raised.
-fn trace(printed: &str, workspace: &Workspace) -> (Place, String) {
-    let mut place = Place::Unsaid;
+fn trace(printed: &str, workspace: &Workspace) -> (Location, String) {
+    let mut place = Location::Unsaid;
     let mut message: Vec<&str> = Vec::new();
     for line in lines(printed) {
         if let Some(found) = quoted_place(line, workspace) {

@@ -12,8 +12,8 @@ use super::messages::{expected_and_found, is_summary};
 use crate::{
     finding::{Finding, Kind, Tool},
     located::{self, Located},
+    location::{Location, Workspace},
     output::{Gathered, lines},
-    place::{Place, Workspace},
     report::Report,
 };
 
@@ -109,7 +109,7 @@ impl Block {
         let finding = &mut self.finding;
         if let Some(place) = bare.strip_prefix("--> ") {
             // The first is where it is; others belong to notes.
-            if finding.place == Place::Unsaid {
+            if finding.place == Location::Unsaid {
                 finding.place = located::place(place, workspace);
                 // Cargo has places only in manifests.
                 if finding.place.file().is_none_or(|file| !file.as_str().ends_with("Cargo.toml"))

@@ -6,7 +6,7 @@ use super::{libtest::Suites, panic};
 use crate::{
     finding::Tool,
     json::{count, deep, seconds, text},
-    place::Workspace,
+    location::Workspace,
     report::{Report, Tally},
     test::{Outcome, TestCase},
 };

@@ -16,8 +16,8 @@ use std::{collections::VecDeque, time::Duration};
 use super::panic;
 use crate::{
     finding::Tool,
+    location::Workspace,
     output::{Gathered, lines},
-    place::Workspace,
     report::{Report, Tally},
     test::{Outcome, TestCase, TestName},
 };
@@ -144,7 +144,7 @@ impl Reader<'_> {
         self.report.ran(TestCase::new(name, outcome).at(place).message(reason).took(took));
     }
 
-    fn name(&self, name: &str) -> (TestName, crate::place::Place) {
+    fn name(&self, name: &str) -> (TestName, crate::location::Location) {
         panic::name(&self.suite, name, self.workspace)
     }
 

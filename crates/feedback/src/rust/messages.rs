@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     finding::{Finding, Kind, Tool},
     json::{deep, list, number, text},
-    place::Workspace,
+    location::Workspace,
     report::Report,
 };
 

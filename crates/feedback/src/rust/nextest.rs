@@ -13,8 +13,8 @@ use std::{collections::BTreeMap, time::Duration};
 use super::panic;
 use crate::{
     finding::Tool,
+    location::Workspace,
     output::{Gathered, lines},
-    place::Workspace,
     report::{MOST_TESTS, Report, Tally},
     test::{Outcome, TestCase, TestName},
 };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     finding::{Finding, Kind, Tool},
     located,
+    location::{Location, Workspace},
     output::{Gathered, lines, plain},
-    place::{Place, Workspace},
     report::Report,
     test::{Outcome, TestCase, TestName},
 };
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 struct Reason {
     message: String,
-    place: Place,
+    place: Location,
     left: String,
     right: String,
     expected: String,
@@ -37,7 +37,7 @@ pub(crate) fn failed(
         (message, _) => message,
     };
     // A documentation test panics in a file that was made for it.
-    let elsewhere = reason.place.file().is_none() && test.place != Place::Unsaid;
+    let elsewhere = reason.place.file().is_none() && test.place != Location::Unsaid;
     let place = if elsewhere { test.place.clone() } else { reason.place };
     // `assert_eq!(found, wanted)` is how most people write it.
     let finding = Finding::new(Kind::Failure, tool.clone(), message)
@@ -171,13 +171,13 @@ fn std_frame(waiting: &mut Option<String>, line: &str, details: &mut Gathered) -
 }
 
 /// The name that a test keeps when lines move: documentation tests have the number of their line in it.
-pub(crate) fn name(suite: &str, name: &str, workspace: &Workspace) -> (TestName, Place) {
+pub(crate) fn name(suite: &str, name: &str, workspace: &Workspace) -> (TestName, Location) {
     let name = name.strip_suffix(" - should panic").unwrap_or(name);
     let Some((stem, line)) = name.split_once(" (line ") else {
-        return (TestName::new(suite, name), Place::Unsaid);
+        return (TestName::new(suite, name), Location::Unsaid);
     };
     let Some((line, after)) = line.split_once(')') else {
-        return (TestName::new(suite, name), Place::Unsaid);
+        return (TestName::new(suite, name), Location::Unsaid);
     };
     let file = stem.split_once(" - ").map_or(stem, |(file, _)| file);
     let place = workspace.place(file, line.parse().ok(), None);

@@ -45,7 +45,7 @@ fn errors(run: &Run) -> impl Iterator<Item = &Finding> {
 }
 
 fn identity(finding: &Finding) -> Identity<'_> {
-    let file = finding.place.file().map(crate::place::WorkspacePath::as_str);
+    let file = finding.place.file().map(crate::location::WorkspacePath::as_str);
     (&finding.tool, finding.rule.as_ref(), file, steady(&finding.message))
 }
 

@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     checks::{Check, Confidence},
     finding::{Finding, Kind, Tool},
-    place::Workspace,
+    location::Workspace,
     report::{Report, Tally},
     test::{Outcome as Test, TestCase, TestName},
     text::Label,

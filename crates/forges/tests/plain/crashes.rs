@@ -9,8 +9,8 @@ use domain::{code::PullRequestNumber, time::Timestamp};
 
 use crate::{
     delivering::commit,
+    fixture::{Fixture, delivery, key, repository},
     reverting::{merged, revert},
-    stage::{Stage, delivery, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
@@ -28,8 +28,8 @@ enum Dies {
 }
 
 /// A git that works until its call of this number, and from then on is dead, as is whoever called it. It writes down its calls.
-fn mortal(stage: &Stage, last: usize, dies: Dies) -> PathBuf {
-    let (program, calls) = (stage.path("mortal"), stage.path("calls"));
+fn mortal(fixture: &Fixture, last: usize, dies: Dies) -> PathBuf {
+    let (program, calls) = (fixture.path("mortal"), fixture.path("calls"));
     let _ = fs::remove_file(&calls);
     let after = match dies {
         Dies::Before => "",
@@ -53,8 +53,8 @@ fn mortal(stage: &Stage, last: usize, dies: Dies) -> PathBuf {
 }
 
 /// Every way in which something that takes these calls can be cut off: before each, and after each that changes something.
-fn deaths(stage: &Stage) -> Vec<(usize, Dies)> {
-    let calls = fs::read_to_string(stage.path("calls")).unwrap();
+fn deaths(fixture: &Fixture) -> Vec<(usize, Dies)> {
+    let calls = fs::read_to_string(fixture.path("calls")).unwrap();
     let changes = |call: &str| {
         [" push ", " fetch ", " update-ref ", " commit-tree ", " hash-object ", " init "]
             .iter()
@@ -72,68 +72,68 @@ fn deaths(stage: &Stage) -> Vec<(usize, Dies)> {
 
 #[tokio::test]
 async fn work_is_taken_once_wherever_the_first_taking_ended() {
-    let first = Stage::new();
+    let first = Fixture::new();
     first.change("a", "work");
     let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
     let expected = whole.take(key(1), &first.taking()).await.unwrap();
     let deaths = deaths(&first);
     assert!(deaths.len() > 12, "{deaths:?}");
     for (last, dies) in deaths {
-        let stage = Stage::like(&first);
-        let dying = stage.forge_named("host", &mortal(&stage, last, dies));
-        dying.take(key(1), &stage.taking()).await.unwrap_err();
-        let taken = stage.forge().take(key(1), &stage.taking()).await.unwrap();
+        let fixture = Fixture::like(&first);
+        let dying = fixture.forge_named("host", &mortal(&fixture, last, dies));
+        dying.take(key(1), &fixture.taking()).await.unwrap_err();
+        let taken = fixture.forge().take(key(1), &fixture.taking()).await.unwrap();
         assert_eq!(taken, expected, "{dies:?} {last}");
-        let refs = stage.git("host/acme+web.git", &["for-each-ref", "refs/lamp"]);
+        let refs = fixture.git("host/acme+web.git", &["for-each-ref", "refs/lamp"]);
         assert_eq!(refs.lines().count(), 1, "{dies:?} {last}");
     }
 }
 
 #[tokio::test]
 async fn a_delivery_is_one_pull_request_wherever_the_first_one_ended() {
-    delivered_once(Stage::new()).await;
+    delivered_once(Fixture::new()).await;
 }
 
 #[tokio::test]
 async fn a_delivery_is_one_pull_request_also_where_refs_change_one_by_one() {
-    let stage = Stage::new();
-    stage.git("remote.git", &["config", "receive.advertiseAtomic", "false"]);
-    delivered_once(stage).await;
+    let fixture = Fixture::new();
+    fixture.git("remote.git", &["config", "receive.advertiseAtomic", "false"]);
+    delivered_once(fixture).await;
 }
 
-async fn delivered_once(first: Stage) {
+async fn delivered_once(first: Fixture) {
     let commit_one = commit(&first, &first.forge(), 1).await;
-    let pristine = Stage::like(&first);
+    let pristine = Fixture::like(&first);
     let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
     whole.deliver(key(2), &delivery(&commit_one)).await.unwrap();
     let deaths = deaths(&first);
     assert!(deaths.iter().filter(|(_, dies)| *dies == Dies::After).count() >= 3, "{deaths:?}");
     for (last, dies) in deaths {
-        let stage = Stage::like(&pristine);
-        let forge = stage.forge();
-        let commit = commit(&stage, &forge, 1).await;
-        let dying = stage.forge_named("host", &mortal(&stage, last, dies));
+        let fixture = Fixture::like(&pristine);
+        let forge = fixture.forge();
+        let commit = commit(&fixture, &forge, 1).await;
+        let dying = fixture.forge_named("host", &mortal(&fixture, last, dies));
         dying.deliver(key(2), &delivery(&commit)).await.unwrap_err();
         let delivered = forge.deliver(key(2), &delivery(&commit)).await.unwrap();
         assert_eq!(delivered.number, ONE, "{dies:?} {last}");
         assert_eq!(
-            stage.refs(),
+            fixture.refs(),
             ["refs/heads/agent/x", "refs/heads/trunk", "refs/lamp/pulls/1"],
             "{dies:?} {last}"
         );
-        let records = stage.git("remote.git", &["rev-list", "--count", "refs/lamp/pulls/1"]);
+        let records = fixture.git("remote.git", &["rev-list", "--count", "refs/lamp/pulls/1"]);
         assert_eq!(records, "1", "it was opened once: {dies:?} {last}");
     }
 }
 
 #[tokio::test]
 async fn a_merge_is_one_merge_wherever_the_first_one_ended() {
-    let first = Stage::new();
+    let first = Fixture::new();
     let forge = first.forge();
     let head = commit(&first, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
     first.person_pushes("trunk", "b", "meanwhile");
-    let pristine = Stage::like(&first);
+    let pristine = Fixture::like(&first);
     let wanted = Merge {
         head: head.clone(),
         base: "trunk".to_owned(),
@@ -142,14 +142,14 @@ async fn a_merge_is_one_merge_wherever_the_first_one_ended() {
     let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
     whole.merge(&repository(), ONE, &wanted).await.unwrap();
     for (last, dies) in deaths(&first) {
-        let stage = Stage::like(&pristine);
-        let dying = stage.forge_named("host", &mortal(&stage, last, dies));
+        let fixture = Fixture::like(&pristine);
+        let dying = fixture.forge_named("host", &mortal(&fixture, last, dies));
         // What was done is done, even when nobody heard of it: the push is asked for again, and found.
         let _ = dying.merge(&repository(), ONE, &wanted).await;
-        let forge = stage.forge();
+        let forge = fixture.forge();
         let joined = forge.merge(&repository(), ONE, &wanted).await.unwrap();
-        assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(joined.as_str()));
-        let merges = stage.git("remote.git", &["rev-list", "--count", "--merges", "trunk"]);
+        assert_eq!(fixture.far("refs/heads/trunk").as_deref(), Some(joined.as_str()));
+        let merges = fixture.git("remote.git", &["rev-list", "--count", "--merges", "trunk"]);
         assert_eq!(merges, "1", "{dies:?} {last}");
         let pull = forge.pull(&repository(), ONE).await.unwrap();
         assert!(matches!(pull.state, PullState::Merged { .. }));
@@ -158,28 +158,28 @@ async fn a_merge_is_one_merge_wherever_the_first_one_ended() {
 
 #[tokio::test]
 async fn a_revert_is_one_pull_request_wherever_the_first_one_ended() {
-    reverted_once(Stage::new()).await;
+    reverted_once(Fixture::new()).await;
 }
 
 #[tokio::test]
 async fn a_revert_is_one_pull_request_also_where_refs_change_one_by_one() {
-    let stage = Stage::new();
-    stage.git("remote.git", &["config", "receive.advertiseAtomic", "false"]);
-    reverted_once(stage).await;
+    let fixture = Fixture::new();
+    fixture.git("remote.git", &["config", "receive.advertiseAtomic", "false"]);
+    reverted_once(fixture).await;
 }
 
-async fn reverted_once(first: Stage) {
+async fn reverted_once(first: Fixture) {
     merged(&first, &first.forge()).await;
-    let pristine = Stage::like(&first);
+    let pristine = Fixture::like(&first);
     let whole = first.forge_named("host", &mortal(&first, NEVER, Dies::Before));
     let expected = whole.revert(&repository(), ONE, &revert(&first)).await.unwrap();
     let deaths = deaths(&first);
     assert!(deaths.iter().filter(|(_, dies)| *dies == Dies::After).count() >= 3, "{deaths:?}");
     for (last, dies) in deaths {
-        let stage = Stage::like(&pristine);
-        let dying = stage.forge_named("host", &mortal(&stage, last, dies));
-        let _ = dying.revert(&repository(), ONE, &revert(&stage)).await;
-        let again = stage.forge().revert(&repository(), ONE, &revert(&stage)).await.unwrap();
+        let fixture = Fixture::like(&pristine);
+        let dying = fixture.forge_named("host", &mortal(&fixture, last, dies));
+        let _ = dying.revert(&repository(), ONE, &revert(&fixture)).await;
+        let again = fixture.forge().revert(&repository(), ONE, &revert(&fixture)).await.unwrap();
         assert_eq!(again, expected, "{dies:?} {last}");
         let refs = [
             "refs/heads/agent/revert-1",
@@ -188,19 +188,19 @@ async fn reverted_once(first: Stage) {
             "refs/lamp/pulls/1",
             "refs/lamp/pulls/2",
         ];
-        assert_eq!(stage.refs(), refs, "{dies:?} {last}");
+        assert_eq!(fixture.refs(), refs, "{dies:?} {last}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_servers_at_once_open_one_pull_request_for_each_branch() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let git = std::path::Path::new("git");
-    let servers = [stage.forge_named("one", git), stage.forge_named("two", git)];
-    stage.change("a", "work");
+    let servers = [fixture.forge_named("one", git), fixture.forge_named("two", git)];
+    fixture.change("a", "work");
     let mut commits = Vec::new();
     for server in &servers {
-        commits.push(server.take(key(1), &stage.taking()).await.unwrap().commit);
+        commits.push(server.take(key(1), &fixture.taking()).await.unwrap().commit);
     }
     assert_eq!(commits[0], commits[1], "the same work is the same commit on both");
     let ask = |server: usize, branch: &str| {
@@ -220,11 +220,11 @@ async fn two_servers_at_once_open_one_pull_request_for_each_branch() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_comment_is_lost_when_two_servers_write_at_once() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     let git = std::path::Path::new("git");
-    let servers = [stage.forge_named("one", git), stage.forge_named("two", git)];
-    stage.change("a", "work");
-    let commit = servers[0].take(key(1), &stage.taking()).await.unwrap().commit;
+    let servers = [fixture.forge_named("one", git), fixture.forge_named("two", git)];
+    fixture.change("a", "work");
+    let commit = servers[0].take(key(1), &fixture.taking()).await.unwrap().commit;
     servers[0].deliver(key(2), &delivery(&commit)).await.unwrap();
     let both = async |number: usize| {
         for round in 0..4 {
@@ -242,6 +242,6 @@ async fn no_comment_is_lost_when_two_servers_write_at_once() {
     let pull = servers[1].pull(&repository(), ONE).await.unwrap();
     let names: BTreeSet<String> = pull.comments.into_iter().map(|comment| comment.name).collect();
     assert_eq!(names.len(), 12);
-    let records = stage.git("remote.git", &["rev-list", "--count", "refs/lamp/pulls/1"]);
+    let records = fixture.git("remote.git", &["rev-list", "--count", "refs/lamp/pulls/1"]);
     assert_eq!(records, "13", "nothing that was written is ever replaced");
 }

@@ -12,8 +12,8 @@ use forges::record::Record;
 
 use crate::{
     delivering::commit,
+    fixture::{Fixture, Forge, delivery, key, repository},
     reverting::revert,
-    stage::{Forge, Stage, delivery, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
@@ -29,40 +29,40 @@ fn comment(name: &str, text: &str) -> Comment {
 }
 
 /// The file of a record, as git shows it.
-fn written(stage: &Stage, number: u64) -> String {
-    stage.git("remote.git", &["show", &format!("refs/lamp/pulls/{number}:pull.json")])
+fn written(fixture: &Fixture, number: u64) -> String {
+    fixture.git("remote.git", &["show", &format!("refs/lamp/pulls/{number}:pull.json")])
 }
 
 /// Puts another file in its place, as whoever may push can.
-fn rewrite(stage: &Stage, number: u64, text: &str) {
-    let file = stage.path("forged");
+fn rewrite(fixture: &Fixture, number: u64, text: &str) {
+    let file = fixture.path("forged");
     std::fs::write(&file, text).unwrap();
-    let blob = stage.git("remote.git", &["hash-object", "-w", &file.display().to_string()]);
-    let index = stage.path("forged-index").display().to_string();
+    let blob = fixture.git("remote.git", &["hash-object", "-w", &file.display().to_string()]);
+    let index = fixture.path("forged-index").display().to_string();
     let _none = std::fs::remove_file(&index);
     let staged = |arguments: &[&str]| {
-        let mut command = crate::stage::person(&stage.path("remote.git"));
+        let mut command = crate::fixture::person(&fixture.path("remote.git"));
         let output = command.env("GIT_INDEX_FILE", &index).args(arguments).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     staged(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},pull.json")]);
     let tree = staged(&["write-tree"]);
-    let commit = stage.git("remote.git", &["commit-tree", "-m", "forged", &tree]);
-    stage.git("remote.git", &["update-ref", &format!("refs/lamp/pulls/{number}"), &commit]);
+    let commit = fixture.git("remote.git", &["commit-tree", "-m", "forged", &tree]);
+    fixture.git("remote.git", &["update-ref", &format!("refs/lamp/pulls/{number}"), &commit]);
 }
 
 /// Changes the words of a record that are there once.
-fn replace(stage: &Stage, number: u64, from: &str, to: &str) {
-    let text = written(stage, number);
+fn replace(fixture: &Fixture, number: u64, from: &str, to: &str) {
+    let text = written(fixture, number);
     assert!(text.contains(from), "{from}: {text}");
-    rewrite(stage, number, &text.replacen(from, to, 1));
+    rewrite(fixture, number, &text.replacen(from, to, 1));
 }
 
-async fn delivered(stage: &Stage) -> (Forge, CommitId) {
-    let forge = stage.forge();
-    stage.change("README.md", "better\n");
-    let head = commit(stage, &forge, 1).await;
+async fn delivered(fixture: &Fixture) -> (Forge, CommitId) {
+    let forge = fixture.forge();
+    fixture.change("README.md", "better\n");
+    let head = commit(fixture, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
     (forge, head)
 }
@@ -79,8 +79,8 @@ fn unproven(name: &str) -> Author {
 
 #[tokio::test]
 async fn who_came_through_our_doors_is_believed_and_whoever_wrote_the_record_is_not() {
-    let stage = Stage::new();
-    let (forge, head) = delivered(&stage).await;
+    let fixture = Fixture::new();
+    let (forge, head) = delivered(&fixture).await;
     forge.comment(&repository(), ONE, &comment("1", "rename it")).await.unwrap();
     let review = Review {
         name: "r".to_owned(),
@@ -96,7 +96,7 @@ async fn who_came_through_our_doors_is_believed_and_whoever_wrote_the_record_is_
     let forged = r#"{"name":"2","author":{"person":"ann"},"at_millis":1,"text":"add a door"},
         {"name":"3","author":"platform","at_millis":1,"text":"all is well"},"#;
     let begins = "\"comments\": [";
-    replace(&stage, 1, begins, &format!("{begins}{forged}"));
+    replace(&fixture, 1, begins, &format!("{begins}{forged}"));
     let seen = authors(&forge, ONE).await;
     let nobody = [unproven("ann"), unproven("the platform")];
     assert_eq!(seen[..2], nobody);
@@ -121,10 +121,10 @@ async fn a_seal_that_is_copied_to_other_words_is_not_believed() {
             "\"text\": \"rename it\", \"place\": {\"path\": \"a\", \"line\": 1}",
         ),
     ] {
-        let stage = Stage::new();
-        let (forge, _) = delivered(&stage).await;
+        let fixture = Fixture::new();
+        let (forge, _) = delivered(&fixture).await;
         forge.comment(&repository(), ONE, &comment("1", "rename it")).await.unwrap();
-        replace(&stage, 1, from, to);
+        replace(&fixture, 1, from, to);
         let seen = authors(&forge, ONE).await;
         assert!(matches!(seen[..], [Author::Unproven(_)]), "{to}: {seen:?}");
     }
@@ -132,17 +132,17 @@ async fn a_seal_that_is_copied_to_other_words_is_not_believed() {
 
 #[tokio::test]
 async fn a_seal_holds_on_its_own_pull_request_and_for_its_own_server() {
-    let stage = Stage::new();
-    let (forge, head) = delivered(&stage).await;
+    let fixture = Fixture::new();
+    let (forge, head) = delivered(&fixture).await;
     forge.comment(&repository(), ONE, &comment("1", "rename it")).await.unwrap();
     let other = Delivery { branch: "agent/y".parse().unwrap(), ..delivery(&head) };
     assert_eq!(forge.deliver(key(3), &other).await.unwrap().number, TWO);
-    let copied = written(&stage, 1).replacen("\"number\": 1", "\"number\": 2", 1);
-    rewrite(&stage, 2, &copied.replacen("agent/x", "agent/y", 1));
+    let copied = written(&fixture, 1).replacen("\"number\": 1", "\"number\": 2", 1);
+    rewrite(&fixture, 2, &copied.replacen("agent/x", "agent/y", 1));
     assert_eq!(authors(&forge, TWO).await, [unproven("ann")]);
     assert_eq!(authors(&forge, ONE).await, [ann()]);
 
-    let there = stage.forge_named("other", std::path::Path::new("git"));
+    let there = fixture.forge_named("other", std::path::Path::new("git"));
     assert_eq!(authors(&there, ONE).await, [unproven("ann")], "each knows its own people");
     there.comment(&repository(), ONE, &comment("2", "me too")).await.unwrap();
     assert_eq!(authors(&there, ONE).await, [unproven("ann"), ann()]);
@@ -151,34 +151,34 @@ async fn a_seal_holds_on_its_own_pull_request_and_for_its_own_server() {
 
 #[tokio::test]
 async fn a_base_that_was_changed_after_it_was_shown_is_not_merged_into() {
-    let stage = Stage::new();
-    let (forge, head) = delivered(&stage).await;
-    stage.git("remote.git", &["branch", "release", "trunk"]);
+    let fixture = Fixture::new();
+    let (forge, head) = delivered(&fixture).await;
+    fixture.git("remote.git", &["branch", "release", "trunk"]);
     let shown = forge.pull(&repository(), ONE).await.unwrap();
-    replace(&stage, 1, "\"base\": \"trunk\"", "\"base\": \"release\"");
+    replace(&fixture, 1, "\"base\": \"trunk\"", "\"base\": \"release\"");
     let merge = Merge { head, base: shown.base, by: ann() };
     let error = forge.merge(&repository(), ONE, &merge).await.unwrap_err();
     assert!(matches!(error, PullError::OtherBase { .. }), "{error}");
     for branch in ["refs/heads/trunk", "refs/heads/release"] {
-        assert_eq!(stage.far(branch).as_deref(), Some(stage.base.as_str()), "{branch}");
+        assert_eq!(fixture.far(branch).as_deref(), Some(fixture.base.as_str()), "{branch}");
     }
 }
 
 #[tokio::test]
 async fn a_number_out_of_reach_and_records_of_nonsense_stop_no_delivery() {
-    let stage = Stage::new();
-    let forge = stage.forge();
-    let head = commit(&stage, &forge, 1).await;
+    let fixture = Fixture::new();
+    let forge = fixture.forge();
+    let head = commit(&fixture, &forge, 1).await;
     for number in [u64::MAX, u64::MAX - 1, 1_000_000_001, 2] {
-        rewrite(&stage, number, "nonsense");
+        rewrite(&fixture, number, "nonsense");
     }
     let first = forge.deliver(key(2), &delivery(&head)).await.unwrap();
     assert_eq!(first.number, ONE);
     // One that can be read, of a number that nobody reaches.
-    let far = written(&stage, 1).replacen("agent/x", "agent/z", 1);
+    let far = written(&fixture, 1).replacen("agent/x", "agent/z", 1);
     let far = far.replacen("\"number\": 1", &format!("\"number\": {}", u64::MAX), 1);
     assert!(Record::read(far.as_bytes()).is_ok());
-    rewrite(&stage, u64::MAX, &far);
+    rewrite(&fixture, u64::MAX, &far);
     let second = Delivery { branch: "agent/y".parse().unwrap(), ..delivery(&head) };
     let second = forge.deliver(key(3), &second).await.unwrap();
     assert_eq!(second.number, PullRequestNumber(3), "the first that is free");
@@ -186,15 +186,15 @@ async fn a_number_out_of_reach_and_records_of_nonsense_stop_no_delivery() {
 
 #[tokio::test]
 async fn a_record_that_says_merged_does_not_stop_a_delivery_when_the_base_has_nothing_of_it() {
-    let stage = Stage::new();
-    let (forge, first) = delivered(&stage).await;
+    let fixture = Fixture::new();
+    let (forge, first) = delivered(&fixture).await;
     let merged = format!(
         "\"state\": {{\"merged\": {{\"commit\": \"{}\", \"onto\": \"{}\", \"by\": {{\"person\": \"ann\"}}}}}}",
-        stage.base, stage.base
+        fixture.base, fixture.base
     );
-    replace(&stage, 1, "\"state\": \"draft\"", &merged);
+    replace(&fixture, 1, "\"state\": \"draft\"", &merged);
     assert_eq!(forge.is_in(&repository(), "trunk", &first).await, Ok(false));
-    let second = commit(&stage, &forge, 3).await;
+    let second = commit(&fixture, &forge, 3).await;
     let ours = vec![second.clone(), first];
     let later = Delivery { earlier: Some(ONE), ours, ..delivery(&second) };
     assert_eq!(forge.deliver(key(4), &later).await.unwrap().number, ONE);
@@ -204,62 +204,62 @@ async fn a_record_that_says_merged_does_not_stop_a_delivery_when_the_base_has_no
 
 #[tokio::test]
 async fn what_a_person_pushed_is_never_replaced_though_the_record_calls_it_ours() {
-    let stage = Stage::new();
-    let (forge, first) = delivered(&stage).await;
-    let theirs = stage.person_pushes("agent/x", "b", "by hand");
-    replace(&stage, 1, first.as_str(), theirs.as_str());
-    let second = commit(&stage, &forge, 3).await;
+    let fixture = Fixture::new();
+    let (forge, first) = delivered(&fixture).await;
+    let theirs = fixture.person_pushes("agent/x", "b", "by hand");
+    replace(&fixture, 1, first.as_str(), theirs.as_str());
+    let second = commit(&fixture, &forge, 3).await;
     let ours = vec![second.clone(), first];
     let later = Delivery { earlier: Some(ONE), ours, ..delivery(&second) };
     let error = forge.deliver(key(4), &later).await.unwrap_err();
     assert!(matches!(error, ForgeError::TakenOver { .. }), "{error}");
-    assert_eq!(stage.far("refs/heads/agent/x").as_deref(), Some(theirs.as_str()));
+    assert_eq!(fixture.far("refs/heads/agent/x").as_deref(), Some(theirs.as_str()));
 }
 
 #[tokio::test]
 async fn a_revert_undoes_what_the_task_did_and_not_what_the_record_says() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     // Something of somebody else's, which a forged record would have taken back as well.
-    let others = stage.person_pushes("trunk", "b", "by others");
-    let (forge, head) = delivered(&stage).await;
+    let others = fixture.person_pushes("trunk", "b", "by others");
+    let (forge, head) = delivered(&fixture).await;
     let merge = Merge { head: head.clone(), base: "trunk".to_owned(), by: ann() };
     let merged = forge.merge(&repository(), ONE, &merge).await.unwrap();
     let known = Some(Known { base: "trunk".to_owned(), delivered: head.clone() });
-    let wanted = Revert { known, ..revert(&stage) };
+    let wanted = Revert { known, ..revert(&fixture) };
     let (onto, began) =
-        (format!("\"onto\": \"{others}\""), format!("\"onto\": \"{}\"", stage.base));
-    replace(&stage, 1, &onto, &began);
-    replace(&stage, 1, head.as_str(), merged.as_str());
+        (format!("\"onto\": \"{others}\""), format!("\"onto\": \"{}\"", fixture.base));
+    replace(&fixture, 1, &onto, &began);
+    replace(&fixture, 1, head.as_str(), merged.as_str());
     forge.revert(&repository(), ONE, &wanted).await.unwrap();
-    let show = |what: &str| stage.git("remote.git", &["show", &format!("agent/revert-1:{what}")]);
+    let show = |what: &str| fixture.git("remote.git", &["show", &format!("agent/revert-1:{what}")]);
     assert_eq!((show("README.md"), show("b")), ("hello".to_owned(), "by others".to_owned()));
 }
 
 #[tokio::test]
 async fn what_is_not_in_its_base_is_not_taken_back_whatever_the_record_says() {
-    let stage = Stage::new();
-    let (forge, head) = delivered(&stage).await;
+    let fixture = Fixture::new();
+    let (forge, head) = delivered(&fixture).await;
     let merged = format!(
         "\"state\": {{\"merged\": {{\"commit\": \"{}\", \"onto\": \"{}\", \"by\": {{\"person\": \"ann\"}}}}}}",
-        stage.base, stage.base
+        fixture.base, fixture.base
     );
-    replace(&stage, 1, "\"state\": \"draft\"", &merged);
+    replace(&fixture, 1, "\"state\": \"draft\"", &merged);
     let known = Some(Known { base: "trunk".to_owned(), delivered: head });
-    let wanted = Revert { known, ..revert(&stage) };
+    let wanted = Revert { known, ..revert(&fixture) };
     let error = forge.revert(&repository(), ONE, &wanted).await.unwrap_err();
     assert!(matches!(error, PullError::NotMerged { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn files_where_notes_need_directories_stop_no_note() {
-    let stage = Stage::new();
-    let (forge, head) = delivered(&stage).await;
-    let file = stage.path("any");
+    let fixture = Fixture::new();
+    let (forge, head) = delivered(&fixture).await;
+    let file = fixture.path("any");
     std::fs::write(&file, "in the way").unwrap();
-    let blob = stage.git("remote.git", &["hash-object", "-w", &file.display().to_string()]);
-    let index = stage.path("notes-index").display().to_string();
+    let blob = fixture.git("remote.git", &["hash-object", "-w", &file.display().to_string()]);
+    let index = fixture.path("notes-index").display().to_string();
     let staged = |arguments: &[&str]| {
-        let mut command = crate::stage::person(&stage.path("remote.git"));
+        let mut command = crate::fixture::person(&fixture.path("remote.git"));
         let output = command.env("GIT_INDEX_FILE", &index).args(arguments).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -268,9 +268,9 @@ async fn files_where_notes_need_directories_stop_no_note() {
         staged(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{name:02x}")]);
     }
     let tree = staged(&["write-tree"]);
-    let commit = stage.git("remote.git", &["commit-tree", "-m", "x", &tree]);
-    stage.git("remote.git", &["update-ref", "refs/lamp/notes", &commit]);
-    stage.git("remote.git", &["update-ref", "refs/lamp/receipts", &commit]);
+    let commit = fixture.git("remote.git", &["commit-tree", "-m", "x", &tree]);
+    fixture.git("remote.git", &["update-ref", "refs/lamp/notes", &commit]);
+    fixture.git("remote.git", &["update-ref", "refs/lamp/receipts", &commit]);
     forge.note(&repository(), &head, b"why").await.unwrap();
     forge.keep_receipt(&repository(), &head, b"{}").await.unwrap();
     let kept = forge.note_on(&repository(), &head).await.unwrap();

@@ -10,6 +10,7 @@
 
 mod crashes;
 mod delivering;
+mod fixture;
 mod forging;
 mod hostile;
 mod merging;
@@ -19,5 +20,4 @@ mod remotes;
 mod reverting;
 mod sandboxes;
 mod signing;
-mod stage;
 mod taking;

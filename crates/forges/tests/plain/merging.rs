@@ -9,7 +9,7 @@ use domain::code::{CommitId, PullRequestNumber};
 
 use crate::{
     delivering::commit,
-    stage::{Forge, Stage, delivery, git_in, key, repository},
+    fixture::{Fixture, Forge, delivery, git_in, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
@@ -20,14 +20,14 @@ fn merge(head: &CommitId) -> Merge {
 
 #[tokio::test]
 async fn a_base_that_did_not_move_goes_forward() {
-    let stage = Stage::new();
-    let forge = stage.forge();
-    let head = commit(&stage, &forge, 1).await;
+    let fixture = Fixture::new();
+    let forge = fixture.forge();
+    let head = commit(&fixture, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
     let before = forge.pull(&repository(), ONE).await.unwrap();
     let merged = forge.merge(&repository(), ONE, &merge(&head)).await.unwrap();
     assert_eq!(merged, head);
-    assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(head.as_str()));
+    assert_eq!(fixture.far("refs/heads/trunk").as_deref(), Some(head.as_str()));
     assert_eq!(forge.merge(&repository(), ONE, &merge(&head)).await.unwrap(), merged, "again");
     let after = forge.pull(&repository(), ONE).await.unwrap();
     assert!(matches!(after.state, PullState::Merged { .. }));
@@ -38,16 +38,16 @@ async fn a_base_that_did_not_move_goes_forward() {
 
 #[tokio::test]
 async fn a_base_that_moved_is_joined_by_a_merge_commit() {
-    let stage = Stage::new();
-    let forge = stage.forge();
-    let head = commit(&stage, &forge, 1).await;
+    let fixture = Fixture::new();
+    let forge = fixture.forge();
+    let head = commit(&fixture, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
-    let theirs = stage.person_pushes("trunk", "b", "meanwhile");
+    let theirs = fixture.person_pushes("trunk", "b", "meanwhile");
     let merged = forge.merge(&repository(), ONE, &merge(&head)).await.unwrap();
-    let parents = stage.git("remote.git", &["show", "-s", "--format=%P", "trunk"]);
+    let parents = fixture.git("remote.git", &["show", "-s", "--format=%P", "trunk"]);
     assert_eq!(parents, format!("{theirs} {head}"));
-    assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(merged.as_str()));
-    let files = stage.git("remote.git", &["ls-tree", "--name-only", "trunk"]);
+    assert_eq!(fixture.far("refs/heads/trunk").as_deref(), Some(merged.as_str()));
+    let files = fixture.git("remote.git", &["ls-tree", "--name-only", "trunk"]);
     assert!(files.contains("a\n") && files.contains("b\n"), "{files}");
     let diff = forge.diff(&repository(), ONE).await.unwrap();
     let diff = String::from_utf8(diff.text).unwrap();
@@ -56,34 +56,34 @@ async fn a_base_that_moved_is_joined_by_a_merge_commit() {
 
 #[tokio::test]
 async fn a_conflict_names_its_files_and_changes_nothing() {
-    let stage = Stage::new();
-    let forge = stage.forge();
-    stage.change("README.md", "ours\n");
-    let head = commit(&stage, &forge, 1).await;
+    let fixture = Fixture::new();
+    let forge = fixture.forge();
+    fixture.change("README.md", "ours\n");
+    let head = commit(&fixture, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
-    let theirs = stage.person_pushes("trunk", "README.md", "theirs\n");
+    let theirs = fixture.person_pushes("trunk", "README.md", "theirs\n");
     let error = forge.merge(&repository(), ONE, &merge(&head)).await.unwrap_err();
     let PullError::Conflicts { paths, .. } = error else { panic!("{error}") };
     assert_eq!(paths.len(), 1);
     assert_eq!(paths[0].path, "README.md");
-    assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(theirs.as_str()));
+    assert_eq!(fixture.far("refs/heads/trunk").as_deref(), Some(theirs.as_str()));
     let pull = forge.pull(&repository(), ONE).await.unwrap();
     assert_eq!(pull.state, PullState::Draft);
 }
 
 #[tokio::test]
 async fn only_what_was_looked_at_is_merged() {
-    let stage = Stage::new();
-    let forge = stage.forge();
-    let head = commit(&stage, &forge, 1).await;
+    let fixture = Fixture::new();
+    let forge = fixture.forge();
+    let head = commit(&fixture, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
-    let theirs = stage.person_pushes("agent/x", "b", "slipped in");
+    let theirs = fixture.person_pushes("agent/x", "b", "slipped in");
     let error = forge.merge(&repository(), ONE, &merge(&head)).await.unwrap_err();
     assert!(matches!(error, PullError::Moved { .. }), "{error}");
-    assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(stage.base.as_str()));
+    assert_eq!(fixture.far("refs/heads/trunk").as_deref(), Some(fixture.base.as_str()));
     forge.merge(&repository(), ONE, &merge(&theirs)).await.unwrap();
 
-    let second = Stage::new();
+    let second = Fixture::new();
     let forge = second.forge();
     let head = commit(&second, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
@@ -93,21 +93,21 @@ async fn only_what_was_looked_at_is_merged() {
 }
 
 /// A repository that somebody works in, a pull request on it, and the commit to merge.
-async fn checked_out(stage: &Stage) -> (PathBuf, Forge, CommitId) {
-    git_in(&stage.path(""), &["clone", "--quiet", "remote.git", "person"]);
-    let person = stage.path("person");
+async fn checked_out(fixture: &Fixture) -> (PathBuf, Forge, CommitId) {
+    git_in(&fixture.path(""), &["clone", "--quiet", "remote.git", "person"]);
+    let person = fixture.path("person");
     let address = person.display().to_string();
-    let forge = stage.forge_at("host", &address);
-    stage.change("README.md", "better\n");
-    let head = forge.take(key(1), &stage.taking()).await.unwrap().commit;
+    let forge = fixture.forge_at("host", &address);
+    fixture.change("README.md", "better\n");
+    let head = forge.take(key(1), &fixture.taking()).await.unwrap().commit;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
     (person, forge, head)
 }
 
 #[tokio::test]
 async fn a_checked_out_base_is_brought_up_to_date_only_when_nothing_is_lost() {
-    let stage = Stage::new();
-    let (person, forge, head) = checked_out(&stage).await;
+    let fixture = Fixture::new();
+    let (person, forge, head) = checked_out(&fixture).await;
     let told = format!(
         "the forge said no: `trunk` is checked out in `{}`, with changes that are not committed: commit or stash them there and \
          merge again, or run `git merge agent/x` there",
@@ -121,7 +121,7 @@ async fn a_checked_out_base_is_brought_up_to_date_only_when_nothing_is_lost() {
     assert_eq!(error.to_string(), told, "what is staged counts as well");
     let content = || fs::read_to_string(person.join("README.md")).unwrap();
     assert_eq!(content(), "not committed\n");
-    assert_eq!(git_in(&person, &["rev-parse", "HEAD"]), stage.base.as_str());
+    assert_eq!(git_in(&person, &["rev-parse", "HEAD"]), fixture.base.as_str());
 
     git_in(&person, &["reset", "--quiet", "--hard"]);
     fs::write(person.join("untracked"), "of no concern\n").unwrap();
@@ -135,15 +135,15 @@ async fn a_checked_out_base_is_brought_up_to_date_only_when_nothing_is_lost() {
 
 #[tokio::test]
 async fn no_filter_of_the_repository_runs_what_a_change_brings() {
-    let stage = Stage::new();
-    stage.change(".gitattributes", "* filter=shape\n");
-    stage.change("shape.sh", "touch ran; cat\n");
-    let (person, forge, head) = checked_out(&stage).await;
+    let fixture = Fixture::new();
+    fixture.change(".gitattributes", "* filter=shape\n");
+    fixture.change("shape.sh", "touch ran; cat\n");
+    let (person, forge, head) = checked_out(&fixture).await;
     git_in(&person, &["config", "filter.shape.smudge", "sh ./shape.sh"]);
     let error = forge.merge(&repository(), ONE, &merge(&head)).await.unwrap_err();
     assert!(error.to_string().contains("run `git merge agent/x` there yourself"), "{error}");
     assert!(!person.join("ran").exists());
-    assert_eq!(git_in(&person, &["rev-parse", "trunk"]), stage.base.as_str());
+    assert_eq!(git_in(&person, &["rev-parse", "trunk"]), fixture.base.as_str());
 
     // The control: it would have run.
     git_in(&person, &["merge", "--quiet", "--ff-only", "agent/x"]);
@@ -155,22 +155,22 @@ async fn no_filter_of_the_repository_runs_what_a_change_brings() {
 
 #[tokio::test]
 async fn a_file_that_nobody_committed_is_not_overwritten_by_a_merge() {
-    let stage = Stage::new();
-    stage.change("new", "of the agent\n");
-    let (person, forge, head) = checked_out(&stage).await;
+    let fixture = Fixture::new();
+    fixture.change("new", "of the agent\n");
+    let (person, forge, head) = checked_out(&fixture).await;
     fs::write(person.join("new"), "of a person\n").unwrap();
     let error = forge.merge(&repository(), ONE, &merge(&head)).await.unwrap_err();
     assert!(error.to_string().contains("commit or stash them"), "{error}");
     assert_eq!(fs::read_to_string(person.join("new")).unwrap(), "of a person\n");
-    assert_eq!(git_in(&person, &["rev-parse", "HEAD"]), stage.base.as_str());
+    assert_eq!(git_in(&person, &["rev-parse", "HEAD"]), fixture.base.as_str());
     let pull = forge.pull(&repository(), ONE).await.unwrap();
     assert_eq!(pull.state, PullState::Draft);
 }
 
 #[tokio::test]
 async fn a_base_that_nobody_has_checked_out_moves_whatever_is_in_the_files() {
-    let stage = Stage::new();
-    let (person, forge, head) = checked_out(&stage).await;
+    let fixture = Fixture::new();
+    let (person, forge, head) = checked_out(&fixture).await;
     git_in(&person, &["checkout", "--quiet", "-b", "mine"]);
     fs::write(person.join("README.md"), "not committed\n").unwrap();
     forge.merge(&repository(), ONE, &merge(&head)).await.unwrap();
@@ -180,8 +180,8 @@ async fn a_base_that_nobody_has_checked_out_moves_whatever_is_in_the_files() {
 
 #[tokio::test]
 async fn a_person_in_the_midst_of_a_rebase_is_left_alone() {
-    let stage = Stage::new();
-    let (person, forge, head) = checked_out(&stage).await;
+    let fixture = Fixture::new();
+    let (person, forge, head) = checked_out(&fixture).await;
     fs::write(person.join("b"), "mine\n").unwrap();
     git_in(&person, &["add", "b"]);
     git_in(&person, &["commit", "--quiet", "-m", "mine"]);
@@ -202,8 +202,8 @@ async fn a_person_in_the_midst_of_a_rebase_is_left_alone() {
 
 #[tokio::test]
 async fn a_person_may_merge_by_hand_and_say_so_afterwards() {
-    let stage = Stage::new();
-    let (person, forge, head) = checked_out(&stage).await;
+    let fixture = Fixture::new();
+    let (person, forge, head) = checked_out(&fixture).await;
     git_in(&person, &["merge", "--quiet", "--no-ff", "--no-edit", "agent/x"]);
     let at = git_in(&person, &["rev-parse", "trunk"]);
     let merged = forge.merge(&repository(), ONE, &merge(&head)).await.unwrap();
@@ -217,8 +217,8 @@ async fn a_person_may_merge_by_hand_and_say_so_afterwards() {
 #[tokio::test]
 async fn a_merge_by_hand_is_seen_without_a_word_also_when_the_branch_is_gone() {
     for how in [&["--ff-only"][..], &["--no-ff", "--no-edit"]] {
-        let stage = Stage::new();
-        let (person, forge, _) = checked_out(&stage).await;
+        let fixture = Fixture::new();
+        let (person, forge, _) = checked_out(&fixture).await;
         let seen = forge.pull(&repository(), ONE).await.unwrap();
         assert!(!matches!(seen.state, PullState::Merged { .. }));
         git_in(&person, &[&["merge", "--quiet"], how, &["agent/x"]].concat());
@@ -234,11 +234,11 @@ async fn a_merge_by_hand_is_seen_without_a_word_also_when_the_branch_is_gone() {
 
 #[tokio::test]
 async fn a_rebase_in_another_work_tree_counts_as_well() {
-    let stage = Stage::new();
-    let (person, forge, head) = checked_out(&stage).await;
+    let fixture = Fixture::new();
+    let (person, forge, head) = checked_out(&fixture).await;
     git_in(&person, &["checkout", "--quiet", "--detach"]);
     git_in(&person, &["worktree", "add", "--quiet", "../second", "trunk"]);
-    let second = stage.path("second");
+    let second = fixture.path("second");
     fs::write(second.join("b"), "mine\n").unwrap();
     git_in(&second, &["add", "b"]);
     git_in(&second, &["commit", "--quiet", "-m", "mine"]);

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::stage::{git_in, person};
+use crate::fixture::{git_in, person};
 
 /// A place to make objects in, which is never checked out.
 pub(crate) struct Forgery {

@@ -8,11 +8,11 @@ use contracts::{
 };
 use domain::code::CommitId;
 
-use crate::stage::{Forge, Stage, git_in, key, person, repository};
+use crate::fixture::{Fixture, Forge, git_in, key, person, repository};
 
 /// A mirror that somebody filled with whatever they liked.
 struct Hostile {
-    stage: Stage,
+    fixture: Fixture,
     forge: Forge,
 }
 
@@ -22,9 +22,9 @@ impl Hostile {
     }
 
     fn named_by(hash: &str) -> Self {
-        let stage = Stage::named_by(hash);
-        let forge = stage.forge();
-        Self { stage, forge }
+        let fixture = Fixture::named_by(hash);
+        let forge = fixture.forge();
+        Self { fixture, forge }
     }
 
     fn git(&self, arguments: &[&str], input: &[u8]) -> String {
@@ -93,9 +93,9 @@ fn text(comparison: &Comparison) -> String {
 #[tokio::test]
 async fn a_commit_has_paths_and_what_is_wanted_has_contents() {
     for hash in ["sha1", "sha256"] {
-        let Hostile { stage, forge } = Hostile::named_by(hash);
+        let Hostile { fixture, forge } = Hostile::named_by(hash);
         let wanted = |path: &str| path.starts_with("src/");
-        let files = forge.files(&repository(), &stage.base, wanted).await.unwrap();
+        let files = forge.files(&repository(), &fixture.base, wanted).await.unwrap();
         assert_eq!(files.paths, [".gitignore", "README.md", "src/main.rs"]);
         assert_eq!(files.contents.len(), 1);
         assert_eq!(files.contents["src/main.rs"], b"fn main() {}\n");
@@ -104,15 +104,15 @@ async fn a_commit_has_paths_and_what_is_wanted_has_contents() {
 
 #[tokio::test]
 async fn what_is_not_here_is_said_so() {
-    let Hostile { stage, forge } = Hostile::new();
+    let Hostile { fixture, forge } = Hostile::new();
     let strange: CommitId = "f".repeat(40).parse().unwrap();
     let error = forge.files(&repository(), &strange, |_| true).await.unwrap_err();
     let reason = format!("`acme/web` has no commit {strange} here");
     assert_eq!(error, ForgeError::Rejected { reason });
-    let error = forge.compare(&repository(), &stage.base, &strange).await.unwrap_err();
+    let error = forge.compare(&repository(), &fixture.base, &strange).await.unwrap_err();
     assert!(matches!(error, ForgeError::Rejected { .. }), "{error}");
     let unknown = "unknown/web".parse().unwrap();
-    let error = forge.files(&unknown, &stage.base, |_| true).await.unwrap_err();
+    let error = forge.files(&unknown, &fixture.base, |_| true).await.unwrap_err();
     assert_eq!(error, ForgeError::NoRepository(unknown));
 }
 
@@ -147,7 +147,7 @@ async fn a_hundred_thousand_paths_are_told() {
     let files = hostile.forge.files(&repository(), &commit, wanted).await.unwrap();
     assert_eq!(files.paths, names);
     assert_eq!(files.contents.len(), 1);
-    let compared = hostile.compared(&hostile.stage.base, &commit).await;
+    let compared = hostile.compared(&hostile.fixture.base, &commit).await;
     assert_eq!(compared.files.len(), 100_003, "all that is new, and three files that are gone");
 }
 
@@ -168,7 +168,7 @@ async fn a_tree_that_is_its_own_branches_many_times_over_is_refused() {
     let error = hostile.forge.files(&repository(), &commit, |_| true).await.unwrap_err();
     let ForgeError::Rejected { reason } = error else { panic!("{error}") };
     assert!(reason.contains("more than 500000 paths"), "{reason}");
-    let error = hostile.forge.compare(&repository(), &hostile.stage.base, &commit).await;
+    let error = hostile.forge.compare(&repository(), &hostile.fixture.base, &commit).await;
     let error = error.unwrap_err();
     assert!(matches!(error, ForgeError::Rejected { .. }), "git had not enough memory: {error}");
 }
@@ -177,7 +177,7 @@ async fn a_tree_that_is_its_own_branches_many_times_over_is_refused() {
 async fn links_and_submodules_have_no_content_and_odd_names_are_left_out() {
     let hostile = Hostile::new();
     let (blob, link) = (hostile.blob(b"x"), hostile.blob(b"/etc/passwd"));
-    let sub = hostile.stage.base.to_string();
+    let sub = hostile.fixture.base.to_string();
     let commit = hostile.commit(&[
         ("100644", &blob, b"a\nb"),
         ("100644", &blob, b"a\x1b[2J"),
@@ -235,7 +235,7 @@ async fn a_change_is_not_hidden_by_its_name_or_its_size() {
     let hostile = Hostile::new();
     let (blob, large) = (hostile.blob(b"x\n"), hostile.blob(&vec![b'x'; LARGEST_FILE + 1]));
     let base = hostile.commit(&[("100644", &blob, b"large")]);
-    let sub = hostile.stage.base.to_string();
+    let sub = hostile.fixture.base.to_string();
     let head = hostile.commit(&[
         ("100644", &blob, b"a\nb\x1b"),
         ("100644", &large, b"large"),
@@ -254,7 +254,7 @@ async fn a_change_is_not_hidden_by_its_name_or_its_size() {
 async fn attributes_of_a_repository_hide_nothing_and_run_nothing() {
     for hash in ["sha1", "sha256"] {
         let hostile = Hostile::named_by(hash);
-        let ran = hostile.stage.path("ran");
+        let ran = hostile.fixture.path("ran");
         let run = format!("touch {}", ran.display());
         let mirror = hostile.forge.mirror_path();
         // As if somebody had got at the mirror's own settings.
@@ -295,25 +295,25 @@ async fn a_patch_without_end_is_cut() {
 
 #[tokio::test]
 async fn what_was_taken_can_be_read_before_it_is_delivered() {
-    let Hostile { stage, forge } = Hostile::new();
-    stage.change("src/main.rs", "fn main() { run() }\n");
-    let change = forge.take_change(key(1), &stage.taking()).await.unwrap();
+    let Hostile { fixture, forge } = Hostile::new();
+    fixture.change("src/main.rs", "fn main() { run() }\n");
+    let change = forge.take_change(key(1), &fixture.taking()).await.unwrap();
     let files = forge.files(&repository(), &change.commit, |_| true).await.unwrap();
     assert_eq!(files.contents["src/main.rs"], b"fn main() { run() }\n");
-    let compared = forge.compare(&repository(), &stage.base, &change.commit).await.unwrap();
+    let compared = forge.compare(&repository(), &fixture.base, &change.commit).await.unwrap();
     assert_eq!(sides(&compared).len(), change.paths.len());
 }
 
 #[tokio::test]
 async fn a_line_is_blamed_on_its_commit_and_nothing_of_the_repository_runs() {
-    let Hostile { stage, forge } = Hostile::new();
-    let theirs = stage.person_pushes("trunk", "b\u{fc}:(x)", "one\ntwo\n");
-    let ran = stage.path("ran");
+    let Hostile { fixture, forge } = Hostile::new();
+    let theirs = fixture.person_pushes("trunk", "b\u{fc}:(x)", "one\ntwo\n");
+    let ran = fixture.path("ran");
     let run = format!("touch {}; cat", ran.display());
     let mirror = forge.mirror_path();
     git_in(mirror, &["config", "diff.evil.textconv", &run]);
     git_in(mirror, &["config", "attr.tree", "HEAD"]);
-    stage.person_pushes("trunk", ".gitattributes", "* diff=evil\n");
+    fixture.person_pushes("trunk", ".gitattributes", "* diff=evil\n");
     let blamed = forge.blame(&repository(), "b\u{fc}:(x)", 2).await.unwrap();
     assert_eq!((blamed.commit, blamed.text.as_str()), (theirs, "two"));
     assert_eq!(blamed.subject, "by hand");

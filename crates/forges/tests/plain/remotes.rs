@@ -18,15 +18,15 @@ use unsupported::unsupported;
 
 use crate::{
     delivering::commit,
-    stage::{Forge, Stage, delivery, key, repository},
+    fixture::{Fixture, Forge, delivery, key, repository},
 };
 
 const ONE: PullRequestNumber = PullRequestNumber(1);
 
 /// Everything that a pull request can go through.
-async fn whole_life(stage: &Stage, forge: &Forge) {
-    assert_eq!(forge.head(&repository()).await.unwrap(), stage.base);
-    let head = commit(stage, forge, 1).await;
+async fn whole_life(fixture: &Fixture, forge: &Forge) {
+    assert_eq!(forge.head(&repository()).await.unwrap(), fixture.base);
+    let head = commit(fixture, forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
     let comment = Comment {
         name: "1".to_owned(),
@@ -42,92 +42,92 @@ async fn whole_life(stage: &Stage, forge: &Forge) {
     let pull = forge.pull(&repository(), ONE).await.unwrap();
     assert!(matches!(pull.state, PullState::Merged { .. }));
     assert_eq!(forge.head(&repository()).await.unwrap(), head);
-    assert_eq!(stage.far("refs/heads/trunk").as_deref(), Some(head.as_str()));
+    assert_eq!(fixture.far("refs/heads/trunk").as_deref(), Some(head.as_str()));
 }
 
 #[tokio::test]
 async fn a_path_is_a_remote() {
-    let stage = Stage::new();
-    whole_life(&stage, &stage.forge()).await;
+    let fixture = Fixture::new();
+    whole_life(&fixture, &fixture.forge()).await;
 }
 
 #[tokio::test]
 async fn a_repository_may_name_its_objects_by_sha_256() {
-    let stage = Stage::named_by("sha256");
-    assert_eq!(stage.base.as_str().len(), 64);
-    whole_life(&stage, &stage.forge()).await;
+    let fixture = Fixture::named_by("sha256");
+    assert_eq!(fixture.base.as_str().len(), 64);
+    whole_life(&fixture, &fixture.forge()).await;
 }
 
 #[tokio::test]
 async fn a_file_address_is_a_remote() {
-    let stage = Stage::new();
-    let remote = stage.path("remote.git");
+    let fixture = Fixture::new();
+    let remote = fixture.path("remote.git");
     let address = format!("file://{}", remote.display());
-    let forge = stage.forge_at("host", &address);
-    whole_life(&stage, &forge).await;
+    let forge = fixture.forge_at("host", &address);
+    whole_life(&fixture, &forge).await;
 }
 
 #[tokio::test]
 async fn git_over_http_is_a_remote() {
-    let stage = Stage::new();
-    stage.git("remote.git", &["config", "http.receivepack", "true"]);
-    let address = serve(stage.path(""));
+    let fixture = Fixture::new();
+    fixture.git("remote.git", &["config", "http.receivepack", "true"]);
+    let address = serve(fixture.path(""));
     let address = format!("http://{address}/remote.git");
-    let forge = stage.forge_at("host", &address);
-    whole_life(&stage, &forge).await;
+    let forge = fixture.forge_at("host", &address);
+    whole_life(&fixture, &forge).await;
 }
 
 #[tokio::test]
 async fn git_over_ssh_is_a_remote() {
-    let (stage, ssh) = (Stage::new(), Ssh::set_up().unwrap());
-    whole_life(&stage, &stage.forge_over(&ssh)).await;
+    let (fixture, ssh) = (Fixture::new(), Ssh::set_up().unwrap());
+    whole_life(&fixture, &fixture.forge_over(&ssh)).await;
 }
 
 #[tokio::test]
 async fn a_host_that_does_not_let_us_in_over_ssh_is_told_and_nobody_is_asked() {
-    let (stage, ssh) = (Stage::new(), Ssh::set_up().unwrap());
-    let forge = stage.forge_over(&ssh);
-    let head = commit(&stage, &forge, 1).await;
+    let (fixture, ssh) = (Fixture::new(), Ssh::set_up().unwrap());
+    let forge = fixture.forge_over(&ssh);
+    let head = commit(&fixture, &forge, 1).await;
     ssh.turn_away().unwrap();
     let error = forge.deliver(key(2), &delivery(&head)).await.unwrap_err();
     assert!(error.to_string().contains("Permission denied"), "{error}");
-    assert_eq!(stage.far("refs/heads/agent/x"), None);
+    assert_eq!(fixture.far("refs/heads/agent/x"), None);
     ssh.admit().unwrap();
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
-    assert_eq!(stage.far("refs/heads/agent/x").as_deref(), Some(head.as_str()));
+    assert_eq!(fixture.far("refs/heads/agent/x").as_deref(), Some(head.as_str()));
 }
 
 #[tokio::test]
 async fn a_remote_that_is_away_is_busy_and_one_that_forbids_says_no() {
-    let stage = Stage::new();
-    let forge = stage.forge();
-    let head = commit(&stage, &forge, 1).await;
-    stage.git("remote.git", &["config", "receive.denyNonFastForwards", "true"]);
-    let remote = stage.path("remote.git");
+    let fixture = Fixture::new();
+    let forge = fixture.forge();
+    let head = commit(&fixture, &forge, 1).await;
+    fixture.git("remote.git", &["config", "receive.denyNonFastForwards", "true"]);
+    let remote = fixture.path("remote.git");
     #[expect(clippy::disallowed_methods, reason = "a repository")]
-    fs::rename(&remote, stage.path("away")).unwrap();
+    fs::rename(&remote, fixture.path("away")).unwrap();
     let error = forge.deliver(key(2), &delivery(&head)).await.unwrap_err();
     assert!(matches!(error, ForgeError::Busy { .. }), "{error}");
     #[expect(clippy::disallowed_methods, reason = "a repository")]
-    fs::rename(stage.path("away"), &remote).unwrap();
+    fs::rename(fixture.path("away"), &remote).unwrap();
 
     // A server over HTTP that does not take pushes.
-    stage.git("remote.git", &["config", "http.receivepack", "false"]);
-    let address = format!("http://{}/remote.git", serve(stage.path("")));
-    let forge = stage.forge_at("http", &address);
-    let head = commit(&stage, &forge, 1).await;
+    fixture.git("remote.git", &["config", "http.receivepack", "false"]);
+    let address = format!("http://{}/remote.git", serve(fixture.path("")));
+    let forge = fixture.forge_at("http", &address);
+    let head = commit(&fixture, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap_err();
-    assert_eq!(stage.far("refs/lamp/pulls/1"), None);
+    assert_eq!(fixture.far("refs/lamp/pulls/1"), None);
 }
 
 #[tokio::test]
 async fn nothing_of_a_hostile_remote_runs() {
-    let stage = Stage::new();
-    let (ran, script) = (stage.path("ran"), stage.path("script"));
+    let fixture = Fixture::new();
+    let (ran, script) = (fixture.path("ran"), fixture.path("script"));
     fs::write(&script, format!("#!/bin/sh\ntouch {}\ncat >/dev/null\n", ran.display())).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let run = script.display().to_string();
-    let remote = stage.path("remote.git");
+    let remote = fixture.path("remote.git");
     fs::create_dir_all(remote.join("hooks")).unwrap();
     for hook in [
         "pre-receive",
@@ -148,12 +148,12 @@ async fn nothing_of_a_hostile_remote_runs() {
         "credential.helper",
         "gc.recentObjectsHook",
     ] {
-        stage.git("remote.git", &["config", setting, &run]);
+        fixture.git("remote.git", &["config", setting, &run]);
     }
-    whole_life(&stage, &stage.forge()).await;
+    whole_life(&fixture, &fixture.forge()).await;
     assert!(!ran.exists(), "a program of the remote ran");
     // The trap works.
-    let mut push = crate::stage::person(&stage.path("work"));
+    let mut push = crate::fixture::person(&fixture.path("work"));
     let remote = remote.display().to_string();
     let _ = push.args(["push", "--quiet", &remote, "HEAD:refs/heads/x"]).output();
     assert!(ran.exists());
@@ -162,20 +162,20 @@ async fn nothing_of_a_hostile_remote_runs() {
 /// What a push writes into somebody's directory belongs to them, and is written with their rights.
 #[tokio::test]
 async fn a_remote_of_somebody_else_is_written_as_them() {
-    let stage = Stage::new();
+    let fixture = Fixture::new();
     if !rustix::process::geteuid().is_root() {
-        whole_life(&stage, &stage.forge()).await;
+        whole_life(&fixture, &fixture.forge()).await;
         unsupported!("without root everything belongs to whoever runs this: there is nobody else");
     }
     let nobody = 65_534;
-    let forge = stage.forge();
+    let forge = fixture.forge();
     // They have to be able to get there.
-    fs::set_permissions(stage.path(""), fs::Permissions::from_mode(0o755)).unwrap();
-    let remote = stage.path("remote.git");
+    fs::set_permissions(fixture.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let remote = fixture.path("remote.git");
     for path in below(&remote) {
         chown(&path, Some(nobody), Some(nobody)).unwrap();
     }
-    let head = commit(&stage, &forge, 1).await;
+    let head = commit(&fixture, &forge, 1).await;
     forge.deliver(key(2), &delivery(&head)).await.unwrap();
     let strangers: Vec<PathBuf> = below(&remote)
         .into_iter()

@@ -12,7 +12,7 @@ use contracts::sandbox::{
 use domain::{code::RepositoryName, cost::Cost, id::SandboxId};
 use tokio::{io::AsyncReadExt as _, process::Command};
 
-use crate::stage::SANDBOX;
+use crate::fixture::SANDBOX;
 
 /// What is inside, for the next command.
 #[derive(Debug, Default)]

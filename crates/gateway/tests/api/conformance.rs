@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::task_stage::TaskStage;
+use crate::task_fixture::TaskFixture;
 
 /// The document, and readers of its shapes.
 struct Promised {
@@ -50,7 +50,7 @@ struct Told {
     body: String,
 }
 
-async fn ask(stage: &TaskStage, method: &str, address: &str, body: Option<&str>) -> Told {
+async fn ask(fixture: &TaskFixture, method: &str, address: &str, body: Option<&str>) -> Told {
     let content = body.map_or(String::new(), |body| {
         format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len())
     });
@@ -59,7 +59,7 @@ async fn ask(stage: &TaskStage, method: &str, address: &str, body: Option<&str>)
         method.to_uppercase(),
         body.unwrap_or_default()
     );
-    let answer = stage.raw(&request).await;
+    let answer = fixture.raw(&request).await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
     let media = head.lines().find_map(|line| line.strip_prefix("content-type: "));
     let status = head.split(' ').nth(1).unwrap().to_owned();
@@ -82,10 +82,10 @@ fn calls(document: &Value) -> Vec<(String, String, Value)> {
 
 #[tokio::test]
 async fn what_a_played_task_answers_is_what_the_document_promises() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let task = stage.played("red 1; faults 1").await;
-    let number = stage.client().task(&task).await.unwrap().pull_request.unwrap().to_string();
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let task = fixture.played("red 1; faults 1").await;
+    let number = fixture.client().task(&task).await.unwrap().pull_request.unwrap().to_string();
     let mut promised = Promised::new();
     let mut fine = 0;
     for (path, method, call) in calls(&promised.document) {
@@ -110,7 +110,7 @@ async fn what_a_played_task_answers_is_what_the_document_promises() {
             })
             .collect();
         let address = format!("{address}?{}", words.join("&"));
-        let told = ask(&stage, &method, &address, None).await;
+        let told = ask(&fixture, &method, &address, None).await;
         promised.check((&method, &path), &told.status, &told.media, &told.body);
         fine += usize::from(told.status == "200");
     }
@@ -157,8 +157,8 @@ fn odd_bodies() -> Vec<String> {
 
 #[tokio::test]
 async fn words_that_make_no_sense_are_refused_as_the_document_promises() {
-    let stage = TaskStage::new().await;
-    let real = stage.begin("fix it").await.id;
+    let fixture = TaskFixture::new().await;
+    let real = fixture.begin("fix it").await.id;
     let mut promised = Promised::new();
     let (bodies, mut asked) = (odd_bodies(), 0);
     for (path, method, call) in calls(&promised.document) {
@@ -184,14 +184,14 @@ async fn words_that_make_no_sense_are_refused_as_the_document_promises() {
             for words in words.iter().take(if method == "get" { 40 } else { 3 }) {
                 let address = format!("{address}?{words}");
                 if method == "get" {
-                    let told = ask(&stage, &method, &address, None).await;
+                    let told = ask(&fixture, &method, &address, None).await;
                     assert!(!told.status.starts_with('5'), "{method} {address}: {}", told.body);
                     promised.check((&method, &path), &told.status, &told.media, &told.body);
                     asked += 1;
                     continue;
                 }
                 for body in &bodies {
-                    let told = ask(&stage, &method, &address, Some(body)).await;
+                    let told = ask(&fixture, &method, &address, Some(body)).await;
                     assert!(!told.status.starts_with('5'), "{address} {body}: {}", told.body);
                     promised.check((&method, &path), &told.status, &told.media, &told.body);
                     asked += 1;
@@ -200,5 +200,5 @@ async fn words_that_make_no_sense_are_refused_as_the_document_promises() {
         }
     }
     assert!(asked > 3_000, "{asked}");
-    assert_eq!(stage.client().task(&real).await.unwrap().id, real, "and it still answers");
+    assert_eq!(fixture.client().task(&real).await.unwrap().id, real, "and it still answers");
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::stage::{SECRET, Stage};
+use crate::fixture::{Fixture, SECRET};
 
 #[test]
 fn the_checked_in_document_is_current() {
@@ -23,16 +23,21 @@ fn the_checked_in_document_is_current() {
 }
 
 /// The status of an answer, and all of it.
-async fn asked(stage: &Stage, method: &str, path: &str, body: Option<&str>) -> (String, String) {
+async fn asked(
+    fixture: &Fixture,
+    method: &str,
+    path: &str,
+    body: Option<&str>,
+) -> (String, String) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
+    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", fixture.port)).await.unwrap();
     let kind = body.map_or("", |_| "Content-Type: application/json\r\n");
     let body = body.unwrap_or_default();
     let request = format!(
         "{} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {SECRET}\r\n\
          {kind}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
         method.to_uppercase(),
-        stage.port,
+        fixture.port,
         body.len()
     );
     stream.write_all(request.as_bytes()).await.unwrap();
@@ -46,11 +51,11 @@ const UNSERVED: [&str; 2] = ["there is nothing at this address", "does not take 
 
 #[tokio::test]
 async fn every_address_in_the_document_is_served() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     // The controls: what is not served says so, in these words.
-    let nowhere = asked(&stage, "get", "/v1/nowhere", None).await;
+    let nowhere = asked(&fixture, "get", "/v1/nowhere", None).await;
     assert!(nowhere.0 == "404" && nowhere.1.contains(UNSERVED[0]), "{}", nowhere.1);
-    let wrong = asked(&stage, "put", "/v1/health", None).await;
+    let wrong = asked(&fixture, "put", "/v1/health", None).await;
     assert!(wrong.0 == "405" && wrong.1.contains(UNSERVED[1]), "{}", wrong.1);
 
     let document = serde_json::to_value(gateway::document()).unwrap();
@@ -66,7 +71,7 @@ async fn every_address_in_the_document_is_served() {
                 .replace("{name}", "NOBODY");
             assert!(!path.contains('{'), "{path}: say what stands there");
             let is_json = call["requestBody"]["content"]["application/json"].is_object();
-            let (status, answer) = asked(&stage, method, &path, is_json.then_some("{}")).await;
+            let (status, answer) = asked(&fixture, method, &path, is_json.then_some("{}")).await;
             for unserved in UNSERVED {
                 assert!(!answer.contains(unserved), "{method} {path}");
             }

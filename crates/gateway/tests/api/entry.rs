@@ -9,11 +9,11 @@ use tokio::{
 use unsupported::unsupported;
 use wire::{client::ClientError, error::Code};
 
-use crate::stage::{SECRET, Stage};
+use crate::fixture::{Fixture, SECRET};
 
 /// The status of a request as it is, word by word.
-async fn raw(stage: &Stage, request: &str) -> String {
-    let mut stream = TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
+async fn raw(fixture: &Fixture, request: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", fixture.port)).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
@@ -22,22 +22,22 @@ async fn raw(stage: &Stage, request: &str) -> String {
 
 #[tokio::test]
 async fn the_loopback_wants_the_token() {
-    let stage = Stage::new().await;
-    assert!(stage.loopback(Some(SECRET)).sandboxes().await.is_ok());
+    let fixture = Fixture::new().await;
+    assert!(fixture.loopback(Some(SECRET)).sandboxes().await.is_ok());
     for token in [None, Some("wrong"), Some("")] {
-        let error = stage.loopback(token).sandboxes().await.unwrap_err();
+        let error = fixture.loopback(token).sandboxes().await.unwrap_err();
         assert_eq!(error.problem().unwrap().code, Code::Unauthorized);
         let start = wire::exec::StartExec::default();
-        let error = stage.loopback(token).exec("fox", &start).await.unwrap_err();
+        let error = fixture.loopback(token).exec("fox", &start).await.unwrap_err();
         assert_eq!(error.problem().unwrap().code, Code::Unauthorized);
     }
-    assert!(stage.loopback(None).health().await.is_ok());
+    assert!(fixture.loopback(None).health().await.is_ok());
 }
 
 #[tokio::test]
 async fn a_page_in_a_browser_cannot_call_it() {
-    let stage = Stage::new().await;
-    let port = stage.port;
+    let fixture = Fixture::new().await;
+    let port = fixture.port;
     let table = [
         (format!("127.0.0.1:{port}"), String::new(), "200"),
         (format!("localhost:{port}"), String::new(), "200"),
@@ -51,14 +51,14 @@ async fn a_page_in_a_browser_cannot_call_it() {
         let request = format!(
             "GET /v1/sandboxes HTTP/1.1\r\nHost: {host}\r\n{more}Authorization: Bearer {SECRET}\r\nConnection: close\r\n\r\n"
         );
-        assert_eq!(raw(&stage, &request).await, expected, "{host} {more}");
+        assert_eq!(raw(&fixture, &request).await, expected, "{host} {more}");
     }
 }
 
 #[tokio::test]
 async fn long_and_unknown_requests_are_refused() {
-    let stage = Stage::new().await;
-    let mut stream = UnixStream::connect(stage.socket()).await.unwrap();
+    let fixture = Fixture::new().await;
+    let mut stream = UnixStream::connect(fixture.socket()).await.unwrap();
     let body = format!("{{\"name\": \"{}\"}}", "x".repeat(2 << 20));
     let head = "POST /v1/sandboxes HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
     let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
@@ -69,10 +69,10 @@ async fn long_and_unknown_requests_are_refused() {
     assert!(answer.starts_with(b"HTTP/1.1 413") || answer.is_empty());
     let authorized = format!(
         "Host: 127.0.0.1:{}\r\nAuthorization: Bearer {SECRET}\r\nConnection: close\r\n\r\n",
-        stage.port
+        fixture.port
     );
-    assert_eq!(raw(&stage, &format!("GET /v2 HTTP/1.1\r\n{authorized}")).await, "404");
-    assert_eq!(raw(&stage, &format!("PUT /v1/health HTTP/1.1\r\n{authorized}")).await, "405");
+    assert_eq!(raw(&fixture, &format!("GET /v2 HTTP/1.1\r\n{authorized}")).await, "404");
+    assert_eq!(raw(&fixture, &format!("PUT /v1/health HTTP/1.1\r\n{authorized}")).await, "405");
 }
 
 /// Returns when whoever is silent after these words is hung up on, and says what they heard.
@@ -88,13 +88,14 @@ async fn hung_up_on(mut stream: impl AsyncRead + AsyncWrite + Unpin, words: &str
 
 #[tokio::test]
 async fn who_sends_half_a_head_is_hung_up_on_and_who_is_served_is_not() {
-    let stage = Stage::new().await;
-    let made = stage.client().create(&wire::sandbox::CreateSandbox::default()).await.unwrap();
+    let fixture = Fixture::new().await;
+    let made = fixture.client().create(&wire::sandbox::CreateSandbox::default()).await.unwrap();
     let start = wire::exec::StartExec { argv: vec!["cat".to_owned()], ..Default::default() };
-    let (talking, mut hearing) = stage.loopback(Some(SECRET)).exec(&made.id, &start).await.unwrap();
+    let (talking, mut hearing) =
+        fixture.loopback(Some(SECRET)).exec(&made.id, &start).await.unwrap();
     for words in ["", "GET /v1/hea", "GET /v1/health HTTP/1.1\r\nHost: localhost\r\nX-Slow: "] {
-        let loopback = TcpStream::connect(("127.0.0.1", stage.port)).await.unwrap();
-        let socket = UnixStream::connect(stage.socket()).await.unwrap();
+        let loopback = TcpStream::connect(("127.0.0.1", fixture.port)).await.unwrap();
+        let socket = UnixStream::connect(fixture.socket()).await.unwrap();
         let heard = tokio::join!(hung_up_on(loopback, words), hung_up_on(socket, words));
         let is_no_answer = |heard: &str| heard.is_empty() || heard.starts_with("HTTP/1.1 408");
         assert!(is_no_answer(&heard.0) && is_no_answer(&heard.1), "{heard:?}");
@@ -107,8 +108,8 @@ async fn who_sends_half_a_head_is_hung_up_on_and_who_is_served_is_not() {
 
 #[tokio::test]
 async fn no_server_is_told_from_a_refusal() {
-    let stage = Stage::new().await;
-    let gone = stage.socket().with_file_name("gone.sock");
+    let fixture = Fixture::new().await;
+    let gone = fixture.socket().with_file_name("gone.sock");
     let client = wire::client::Client::new(wire::client::Endpoint::Unix(gone));
     assert!(matches!(client.health().await, Err(ClientError::NoServer { .. })));
 }
@@ -121,12 +122,12 @@ async fn another_user_is_hung_up_on_even_if_the_socket_lets_them() {
     if !rustix::process::geteuid().is_root() || !has_python {
         unsupported!("only root can knock as another user, with `python3`");
     }
-    let stage = Stage::new().await;
-    stage.open_to_all();
+    let fixture = Fixture::new().await;
+    fixture.open_to_all();
     let knock = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); \
                  s.sendall(b'GET /v1/health HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n'); print(len(s.recv(100)))";
     let knock_as = |uid: u32| {
-        let socket = stage.socket();
+        let socket = fixture.socket();
         tokio::task::spawn_blocking(move || {
             let mut python = Command::new("python3");
             python.args(["-c", knock]).arg(socket).uid(uid);

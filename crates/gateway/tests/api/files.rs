@@ -10,7 +10,7 @@ use wire::{
     sandbox::CreateSandbox,
 };
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 fn at(path: &str) -> PathQuery {
     PathQuery { path: path.to_owned(), user: User::Agent }
@@ -24,11 +24,11 @@ fn chunks(number: usize) -> impl futures::Stream<Item = std::io::Result<Bytes>> 
     stream::iter((0..number).map(|n| Ok(Bytes::from(vec![u8::try_from(n % 256).unwrap(); 10_000]))))
 }
 
-async fn opened() -> (Stage, Client, String) {
-    let stage = Stage::new().await;
-    let client = stage.client();
+async fn opened() -> (Fixture, Client, String) {
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
     let id = client.create(&CreateSandbox::default()).await.unwrap().id;
-    (stage, client, id)
+    (fixture, client, id)
 }
 
 #[tokio::test]

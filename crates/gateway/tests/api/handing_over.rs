@@ -11,35 +11,35 @@ use wire::{
     },
 };
 
-use crate::task_stage::{TaskStage, code, uuid_like, web, wish};
+use crate::task_fixture::{TaskFixture, code, uuid_like, web, wish};
 
 #[tokio::test]
 async fn the_same_key_begins_one_task_also_after_a_restart() {
-    let mut stage = TaskStage::new().await;
+    let mut fixture = TaskFixture::new().await;
     let timed = uuid_like();
     let mut begun = Vec::new();
     for key in [timed.as_str(), "deploy-7"] {
-        let first = stage.client().begin_task(&wish("fix it"), key).await.unwrap();
-        let again = stage.client().begin_task(&wish("fix it"), key).await.unwrap();
+        let first = fixture.client().begin_task(&wish("fix it"), key).await.unwrap();
+        let again = fixture.client().begin_task(&wish("fix it"), key).await.unwrap();
         assert_eq!(first[0].id, again[0].id);
-        let other = stage.client().begin_task(&wish("break it"), key).await;
+        let other = fixture.client().begin_task(&wish("break it"), key).await;
         assert_eq!(code(other), Code::KeyReused);
         begun.push((key, first[0].id.clone()));
     }
-    stage = stage.restarted().await;
+    fixture = fixture.restarted().await;
     for (key, id) in &begun {
-        let again = stage.client().begin_task(&wish("fix it"), key).await.unwrap();
+        let again = fixture.client().begin_task(&wish("fix it"), key).await.unwrap();
         assert_eq!(again[0].id, *id);
     }
-    assert_eq!(stage.client().tasks(&TaskQuery::default()).await.unwrap().tasks.len(), 2);
+    assert_eq!(fixture.client().tasks(&TaskQuery::default()).await.unwrap().tasks.len(), 2);
 }
 
 #[tokio::test]
 async fn many_calls_with_one_key_at_once_begin_one_task() {
-    let stage = TaskStage::new().await;
+    let fixture = TaskFixture::new().await;
     for key in ["plain", &uuid_like()] {
         let calls = (0..8).map(|_| {
-            let client = stage.client();
+            let client = fixture.client();
             async move { client.begin_task(&wish("fix it"), key).await.unwrap()[0].id.clone() }
         });
         let ids: BTreeSet<String> = futures::future::join_all(calls).await.into_iter().collect();
@@ -49,18 +49,18 @@ async fn many_calls_with_one_key_at_once_begin_one_task() {
 
 #[tokio::test]
 async fn a_key_that_is_none_is_refused() {
-    let stage = TaskStage::new().await;
+    let fixture = TaskFixture::new().await;
     for key in ["", "a b", &"x".repeat(256)] {
-        assert_eq!(code(stage.client().begin_task(&wish("x"), key).await), Code::BadRequest);
+        assert_eq!(code(fixture.client().begin_task(&wish("x"), key).await), Code::BadRequest);
     }
     let future = "ffffffff-ffff-7fff-8fff-ffffffffffff";
-    assert_eq!(code(stage.client().begin_task(&wish("x"), future).await), Code::BadRequest);
+    assert_eq!(code(fixture.client().begin_task(&wish("x"), future).await), Code::BadRequest);
 }
 
 #[tokio::test]
 async fn attempts_side_by_side_know_each_other_and_one_is_picked() {
-    let stage = TaskStage::new().await;
-    let client = stage.client();
+    let fixture = TaskFixture::new().await;
+    let client = fixture.client();
     let three = NewTask { parallel: Some(3), ..wish("fix it") };
     let begun = client.begin_task(&three, "three").await.unwrap();
     let ids: Vec<String> = begun.iter().map(|task| task.id.clone()).collect();
@@ -91,14 +91,14 @@ async fn attempts_side_by_side_know_each_other_and_one_is_picked() {
         Code::NotNow,
         "it was cancelled"
     );
-    let alone = stage.begin("alone").await;
+    let alone = fixture.begin("alone").await;
     assert!(alone.siblings.is_empty());
     assert_eq!(code(client.pick(&alone.id, PickedBy::Person).await), Code::NotNow);
 }
 
 #[tokio::test]
 async fn each_attempt_may_ask_another_model() {
-    let stage = TaskStage::new().await;
+    let fixture = TaskFixture::new().await;
     let model = |name: &str| Variant { model: Some(name.to_owned()), ..Variant::default() };
     let wish = NewTask {
         variants: vec![model("large"), Variant::default()],
@@ -106,17 +106,17 @@ async fn each_attempt_may_ask_another_model() {
         model: Some("small".to_owned()),
         ..wish("fix it")
     };
-    let begun = stage.client().begin_task(&wish, "models").await.unwrap();
+    let begun = fixture.client().begin_task(&wish, "models").await.unwrap();
     let models: Vec<&str> = begun.iter().map(|task| task.model.as_deref().unwrap()).collect();
     assert_eq!(models, ["large", "small", "small"]);
     let mut other = wish.clone();
     other.variants = vec![model("larger")];
-    assert_eq!(code(stage.client().begin_task(&other, "models").await), Code::KeyReused);
+    assert_eq!(code(fixture.client().begin_task(&other, "models").await), Code::KeyReused);
 }
 
 #[tokio::test]
 async fn what_makes_no_task_is_refused() {
-    let stage = TaskStage::new().await;
+    let fixture = TaskFixture::new().await;
     let mut other = web();
     other.name = "../x".to_owned();
     let wishes = [
@@ -136,25 +136,25 @@ async fn what_makes_no_task_is_refused() {
         NewTask { model: Some(String::new()), ..wish("x") },
     ];
     for wish in wishes {
-        let begun = stage.client().begin_task(&wish, &uuid_like()).await;
+        let begun = fixture.client().begin_task(&wish, &uuid_like()).await;
         assert_eq!(code(begun), Code::BadRequest, "{wish:?}");
     }
     let long = wish(&"x".repeat(70_000));
-    assert_eq!(code(stage.client().begin_task(&long, "k").await), Code::TooLarge);
+    assert_eq!(code(fixture.client().begin_task(&long, "k").await), Code::TooLarge);
     let endless = wish(&"x".repeat(600_000));
-    assert_eq!(code(stage.client().begin_task(&endless, "k").await), Code::TooLarge);
-    assert!(stage.client().tasks(&TaskQuery::default()).await.unwrap().tasks.is_empty());
+    assert_eq!(code(fixture.client().begin_task(&endless, "k").await), Code::TooLarge);
+    assert!(fixture.client().tasks(&TaskQuery::default()).await.unwrap().tasks.is_empty());
 }
 
 #[tokio::test]
 async fn lists_come_in_pages_newest_first() {
-    let stage = TaskStage::new().await;
+    let fixture = TaskFixture::new().await;
     let mut ids = Vec::new();
     for number in 0..7 {
-        ids.push(stage.begin(&format!("task {number}")).await.id);
+        ids.push(fixture.begin(&format!("task {number}")).await.id);
     }
     ids.reverse();
-    let client = stage.client();
+    let client = fixture.client();
     let (mut after, mut seen, mut pages) = (None, Vec::new(), 0);
     loop {
         let query = TaskQuery { limit: Some(3), after, ..TaskQuery::default() };

@@ -18,7 +18,7 @@ use wire::{
     pull::{self, MergePull, NewCheck, NewComment, PullAuthor, PullCheckState, PullOpinion},
 };
 
-use crate::task_stage::{TaskStage, code};
+use crate::task_fixture::{TaskFixture, code};
 
 fn commit(letter: char) -> CommitId {
     letter.to_string().repeat(40).parse().unwrap()
@@ -180,8 +180,8 @@ impl PullRequests for OnePull {
 #[tokio::test]
 async fn a_pull_request_is_shown_with_all_that_was_done_to_it() {
     let kept = Arc::new(OnePull::new());
-    let stage = TaskStage::with_pulls(kept.clone()).await;
-    let client = stage.client();
+    let fixture = TaskFixture::with_pulls(kept.clone()).await;
+    let client = fixture.client();
     let shown = client.pull("acme/web", 7).await.unwrap();
     assert_eq!((shown.repository.as_str(), shown.base.as_str()), ("acme/web", "main"));
     assert_eq!(shown.state, pull::PullState::Draft {});
@@ -201,8 +201,8 @@ async fn a_pull_request_is_shown_with_all_that_was_done_to_it() {
 
 #[tokio::test]
 async fn a_comment_is_written_once_for_each_name() {
-    let stage = TaskStage::with_pulls(Arc::new(OnePull::new())).await;
-    let client = stage.client();
+    let fixture = TaskFixture::with_pulls(Arc::new(OnePull::new())).await;
+    let client = fixture.client();
     let named = NewComment {
         name: Some("mine".to_owned()),
         text: "why?".to_owned(),
@@ -238,7 +238,7 @@ async fn a_comment_is_written_once_for_each_name() {
 #[tokio::test]
 async fn a_check_says_how_it_stands_and_ends() {
     let kept = Arc::new(OnePull::new());
-    let stage = TaskStage::with_pulls(kept.clone()).await;
+    let fixture = TaskFixture::with_pulls(kept.clone()).await;
     let check = |state| NewCheck {
         name: "ci".to_owned(),
         commit: commit('a').to_string(),
@@ -251,18 +251,18 @@ async fn a_check_says_how_it_stands_and_ends() {
         (PullCheckState::Skipped, CheckState::Ended(Outcome::Skipped)),
         (PullCheckState::Passed, CheckState::Ended(Outcome::Passed)),
     ] {
-        let shown = stage.client().check_pull("acme/web", 7, &check(state)).await.unwrap();
+        let shown = fixture.client().check_pull("acme/web", 7, &check(state)).await.unwrap();
         assert_eq!((shown.checks.len(), shown.checks[0].state), (1, state));
         assert_eq!(kept.0.lock().unwrap().checks[0].state, expected);
     }
     let odd = NewCheck { commit: "HEAD".to_owned(), ..check(PullCheckState::Passed) };
-    assert_eq!(code(stage.client().check_pull("acme/web", 7, &odd).await), Code::BadRequest);
+    assert_eq!(code(fixture.client().check_pull("acme/web", 7, &odd).await), Code::BadRequest);
 }
 
 #[tokio::test]
 async fn only_what_was_looked_at_is_merged() {
-    let stage = TaskStage::with_pulls(Arc::new(OnePull::new())).await;
-    let client = stage.client();
+    let fixture = TaskFixture::with_pulls(Arc::new(OnePull::new())).await;
+    let client = fixture.client();
     let head = |head: &str| MergePull { head: head.to_owned(), base: "main".to_owned() };
     for (wish, expected) in [
         (head("HEAD"), Code::BadRequest),
@@ -281,15 +281,15 @@ async fn only_what_was_looked_at_is_merged() {
 
 #[tokio::test]
 async fn merging_and_closing_ends_the_task() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let client = stage.client();
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let client = fixture.client();
     for (ending, because) in [("merge", "merged"), ("close", "pull_request_closed")] {
-        let task = stage.begin("fix it").await.id;
-        let plan = stage.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
+        let task = fixture.begin("fix it").await.id;
+        let plan = fixture.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
         let approve = wire::task::ask::Approve { plan, ..Default::default() };
         client.approve(&task, &approve).await.unwrap();
-        let open = stage.wait(&task, "pull request open").await;
+        let open = fixture.wait(&task, "pull request open").await;
         let number = open.pull_request.unwrap();
         if ending == "merge" {
             let head = MergePull { head: open.commit.unwrap(), base: "main".to_owned() };
@@ -297,7 +297,7 @@ async fn merging_and_closing_ends_the_task() {
         } else {
             client.close_pull("acme/web", number).await.unwrap();
         }
-        let done = stage.wait(&task, "done").await;
+        let done = fixture.wait(&task, "done").await;
         assert_eq!(done.done_because.as_deref(), Some(because));
     }
 }

@@ -2,7 +2,7 @@
 
 use gateway::{Patience, Rate};
 
-use crate::task_stage::{PATIENCE, TaskStage};
+use crate::task_fixture::{PATIENCE, TaskFixture};
 
 fn request(line: &str, headers: &str, body: &str) -> String {
     format!(
@@ -19,7 +19,7 @@ fn parts(answer: &str) -> (&str, &str) {
 
 #[tokio::test]
 async fn every_refusal_is_a_problem_document() {
-    let stage = TaskStage::new().await;
+    let fixture = TaskFixture::new().await;
     let table = [
         ("GET /v1/tasks/t_00000000000000000000000007", "", "", "404"),
         ("GET /v1/tasks/%ff", "", "", "400"),
@@ -39,7 +39,7 @@ async fn every_refusal_is_a_problem_document() {
         ("POST /v1/tasks/t_0000/pause?now=1", "", "", "400"),
     ];
     for (line, headers, body, status) in table {
-        let answer = stage.raw(&request(line, headers, body)).await;
+        let answer = fixture.raw(&request(line, headers, body)).await;
         let (head, body) = parts(&answer);
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{line}: {answer}");
         assert!(head.contains("content-type: application/problem+json"), "{line}: {head}");
@@ -58,21 +58,21 @@ async fn every_refusal_is_a_problem_document() {
 
 #[tokio::test]
 async fn a_problem_reads_so() {
-    let stage = TaskStage::new().await;
+    let fixture = TaskFixture::new().await;
     let line = "GET /v1/tasks?colour=red";
-    let answer = stage.raw(&request(line, "", "")).await;
+    let answer = fixture.raw(&request(line, "", "")).await;
     let told: serde_json::Value = serde_json::from_str(parts(&answer).1).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&told).unwrap());
     let line = "GET /v1/tasks/t_00000000000000000000000007";
-    let answer = stage.raw(&request(line, "", "")).await;
+    let answer = fixture.raw(&request(line, "", "")).await;
     let told: serde_json::Value = serde_json::from_str(parts(&answer).1).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&told).unwrap());
 }
 
 #[tokio::test]
 async fn a_body_that_is_too_long_is_refused_before_it_is_read() {
-    let stage = TaskStage::new().await;
-    let task = stage.begin("fix it").await.id;
+    let fixture = TaskFixture::new().await;
+    let task = fixture.begin("fix it").await.id;
     for (path, length) in [
         ("/v1/tasks".to_owned(), 600 * 1024),
         (format!("/v1/tasks/{task}/pause"), 2 * 1024),
@@ -80,21 +80,21 @@ async fn a_body_that_is_too_long_is_refused_before_it_is_read() {
         (format!("/v1/tasks/{task}/message"), 600 * 1024),
     ] {
         let body = format!("{{\"text\":\"{}\"}}", "x".repeat(length));
-        let answer = stage.raw(&request(&format!("POST {path}"), JSON, &body)).await;
+        let answer = fixture.raw(&request(&format!("POST {path}"), JSON, &body)).await;
         assert!(answer.starts_with("HTTP/1.1 413"), "{path}: {answer}");
     }
     let long = wire::task::ask::SendMessage { text: "x".repeat(70_000) };
-    let refused = stage.client().message(&task, &long).await.unwrap_err();
+    let refused = fixture.client().message(&task, &long).await.unwrap_err();
     assert_eq!(refused.problem().unwrap().code, wire::error::Code::TooLarge);
 }
 
 #[tokio::test]
 async fn whoever_calls_too_often_is_told_to_wait() {
     let rate = Rate { at_once: 5, each_second: 1 };
-    let stage = TaskStage::of(testkit::bob(), Patience { rate, ..PATIENCE }).await;
+    let fixture = TaskFixture::of(testkit::bob(), Patience { rate, ..PATIENCE }).await;
     let mut refused = 0;
     for _ in 0..10 {
-        let answer = stage.raw(&request("GET /v1/queue", "", "")).await;
+        let answer = fixture.raw(&request("GET /v1/queue", "", "")).await;
         if answer.starts_with("HTTP/1.1 429") {
             refused += 1;
             assert!(answer.contains("retry-after: 1\r\n"), "{answer}");

@@ -10,28 +10,28 @@ use wire::{
     },
 };
 
-use crate::task_stage::{TaskStage, code};
+use crate::task_fixture::{TaskFixture, code};
 
 fn wish(finding: &str, why: Option<&str>) -> DismissFinding {
     DismissFinding { finding: finding.to_owned(), why: why.map(str::to_owned) }
 }
 
 /// A task that its reviewer sent back too often, and what was found.
-async fn stuck(stage: &TaskStage) -> (String, TaskReview) {
-    stage.run();
-    let task = stage.begin("faults 9").await.id;
-    let plan = stage.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
-    stage.client().approve(&task, &Approve { plan, ..Approve::default() }).await.unwrap();
-    stage.wait(&task, "paused").await;
-    let review = stage.client().task_review(&task).await.unwrap();
+async fn stuck(fixture: &TaskFixture) -> (String, TaskReview) {
+    fixture.run();
+    let task = fixture.begin("faults 9").await.id;
+    let plan = fixture.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
+    fixture.client().approve(&task, &Approve { plan, ..Approve::default() }).await.unwrap();
+    fixture.wait(&task, "paused").await;
+    let review = fixture.client().task_review(&task).await.unwrap();
     (task, review)
 }
 
 #[tokio::test]
 async fn a_finding_is_dismissed_by_its_id_and_the_task_is_delivered() {
-    let stage = TaskStage::new().await;
-    let client = stage.client();
-    let (task, review) = stuck(&stage).await;
+    let fixture = TaskFixture::new().await;
+    let client = fixture.client();
+    let (task, review) = stuck(&fixture).await;
     let [finding] = review.findings.as_slice() else { panic!("{review:?}") };
     assert!(!review.passed && finding.dismissed.is_none());
     assert_eq!((finding.path.as_str(), finding.line), ("src/login.rs", 7));
@@ -63,7 +63,7 @@ async fn a_finding_is_dismissed_by_its_id_and_the_task_is_delivered() {
     let dismissal = review.findings[0].dismissed.as_ref().unwrap();
     assert_eq!((dismissal.by.name.as_deref(), dismissal.why.as_deref()), (Some("bob"), why));
     client.resume_task(&task).await.unwrap();
-    let open = stage.wait(&task, "pull request open").await;
+    let open = fixture.wait(&task, "pull request open").await;
     assert_eq!(open.dismissed, dismissed.dismissed);
     let events = client.task_events(&task, PageQuery::default()).await.unwrap().events;
     let said = events.iter().filter(|it| {
@@ -74,11 +74,11 @@ async fn a_finding_is_dismissed_by_its_id_and_the_task_is_delivered() {
 
 #[tokio::test]
 async fn who_may_not_approve_may_not_dismiss() {
-    let stage = TaskStage::of(testkit::ann(), crate::task_stage::PATIENCE).await;
-    stage.run();
-    let task = stage.begin("faults 9").await.id;
-    stage.wait(&task, "awaiting approval").await;
-    let refused = stage.client().dismiss(&task, &wish(&"0".repeat(64), None)).await.unwrap_err();
+    let fixture = TaskFixture::of(testkit::ann(), crate::task_fixture::PATIENCE).await;
+    fixture.run();
+    let task = fixture.begin("faults 9").await.id;
+    fixture.wait(&task, "awaiting approval").await;
+    let refused = fixture.client().dismiss(&task, &wish(&"0".repeat(64), None)).await.unwrap_err();
     let problem = refused.problem().unwrap();
     assert_eq!(problem.code, Code::Forbidden);
     assert_eq!(problem.message, "a delegator may not do that to this task");

@@ -7,7 +7,7 @@ use wire::{
     sandbox::{ComputeWish, CreateSandbox, ForkSandbox, Owner, Repository, State, Tier},
 };
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 fn code<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> Code {
     answer.unwrap_err().problem().unwrap().code
@@ -19,8 +19,8 @@ fn named(name: &str) -> CreateSandbox {
 
 #[tokio::test]
 async fn a_sandbox_lives_and_goes() {
-    let stage = Stage::new().await;
-    let client = stage.client();
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
     let made = client.create(&named("fox")).await.unwrap();
     assert_eq!((made.state, &made.owner), (State::Open, &Owner::Person("ann".to_owned())));
     assert_eq!((made.image.as_str(), made.tier), ("host", Tier::Standard));
@@ -49,14 +49,14 @@ async fn a_sandbox_lives_and_goes() {
 
 #[tokio::test]
 async fn a_call_with_an_id_can_be_repeated() {
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let id = domain_id(77);
     let wish = CreateSandbox { id: Some(id.clone()), ..named("fox") };
-    let first = stage.client().create(&wish).await.unwrap();
-    assert_eq!(stage.client().create(&wish).await.unwrap(), first);
+    let first = fixture.client().create(&wish).await.unwrap();
+    assert_eq!(fixture.client().create(&wish).await.unwrap(), first);
     assert_eq!(first.id, id);
-    stage.client().delete(&id).await.unwrap();
-    assert_eq!(code(stage.client().create(&wish).await), Code::Gone);
+    fixture.client().delete(&id).await.unwrap();
+    assert_eq!(code(fixture.client().create(&wish).await), Code::Gone);
 }
 
 fn domain_id(number: u128) -> String {
@@ -65,8 +65,8 @@ fn domain_id(number: u128) -> String {
 
 #[tokio::test]
 async fn what_is_refused_says_why_and_what_to_do() {
-    let stage = Stage::new().await;
-    let client = stage.client();
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
     client.create(&named("fox")).await.unwrap();
     let wishes = [
         (named("fox"), Code::NameTaken),
@@ -112,9 +112,9 @@ async fn what_is_refused_says_why_and_what_to_do() {
 #[tokio::test]
 async fn a_build_that_fails_says_so_in_its_last_line() {
     use futures::StreamExt as _;
-    let stage = Stage::new().await;
+    let fixture = Fixture::new().await;
     let wish = BuildImage { base: "host".to_owned(), ..BuildImage::default() };
-    let news = stage.client().build(&wish).await.unwrap();
+    let news = fixture.client().build(&wish).await.unwrap();
     let news: Vec<_> = news.map(Result::unwrap).collect().await;
     let [wire::image::BuildNews::Failed { error }] = news.as_slice() else { panic!("{news:?}") };
     assert_eq!(error.code, Code::Unsupported);
@@ -122,9 +122,9 @@ async fn a_build_that_fails_says_so_in_its_last_line() {
 
 #[tokio::test]
 async fn the_server_says_what_it_can_do() {
-    let stage = Stage::new().await;
-    let told = stage.client().capabilities().await.unwrap();
+    let fixture = Fixture::new().await;
+    let told = fixture.client().capabilities().await.unwrap();
     assert_eq!(told.tiers, [Tier::Standard]);
     assert_eq!(told.missing.len(), 2);
-    assert_eq!(stage.client().health().await.unwrap().version, "1.2.3");
+    assert_eq!(fixture.client().health().await.unwrap().version, "1.2.3");
 }

@@ -12,7 +12,7 @@ use wire::{
     secret::{Place, SetSecret},
 };
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 /// Keeps what it is given, in memory.
 #[derive(Debug, Default)]
@@ -47,8 +47,8 @@ impl SecretShelf for ScriptedShelf {
 
 #[tokio::test]
 async fn a_secret_is_set_described_and_deleted() {
-    let stage = Stage::new().await;
-    let client = stage.client();
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
     let wish = SetSecret {
         value: "a value nobody may see".to_owned(),
         hosts: vec!["api.example.com".to_owned()],
@@ -70,8 +70,8 @@ async fn a_secret_is_set_described_and_deleted() {
 
 #[tokio::test]
 async fn a_name_that_may_be_a_value_is_not_repeated() {
-    let stage = Stage::new().await;
-    let wrong = stage.client().set_secret("sk-live=value", &SetSecret::default()).await;
+    let fixture = Fixture::new().await;
+    let wrong = fixture.client().set_secret("sk-live=value", &SetSecret::default()).await;
     let Err(ClientError::Refused(problem)) = wrong else { panic!("it is refused") };
     assert_eq!(problem.code, Code::BadRequest);
     assert!(!problem.message.contains("live"), "{}", problem.message);

@@ -17,7 +17,7 @@ use wire::{
     task::stream::{Cursor, StreamItem},
 };
 
-use crate::task_stage::{TaskStage, code, soon};
+use crate::task_fixture::{TaskFixture, code, soon};
 
 /// Everything behind `cursor`, but heartbeats.
 async fn all(client: &Client, task: &str, cursor: Cursor) -> Vec<StreamItem> {
@@ -33,10 +33,10 @@ async fn all(client: &Client, task: &str, cursor: Cursor) -> Vec<StreamItem> {
 
 #[tokio::test]
 async fn a_stream_goes_on_behind_every_cursor() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let task = stage.played("question-free; red 1; faults 1").await;
-    let client = stage.client();
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let task = fixture.played("question-free; red 1; faults 1").await;
+    let client = fixture.client();
     let whole = all(&client, &task, Cursor::default()).await;
     let (last, items) = whole.split_last().unwrap();
     assert!(matches!(last, StreamItem::End { state, .. } if state == "done"), "{last:?}");
@@ -55,10 +55,10 @@ async fn a_stream_goes_on_behind_every_cursor() {
 
 #[tokio::test]
 async fn a_header_resumes_as_browsers_do_and_a_socket_as_programs_do() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let task = stage.played("fix it").await;
-    let whole = all(&stage.client(), &task, Cursor::default()).await;
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let task = fixture.played("fix it").await;
+    let whole = all(&fixture.client(), &task, Cursor::default()).await;
     let middle = whole[whole.len() / 2].cursor();
     let behind = &whole[whole.len() / 2 + 1..];
 
@@ -66,7 +66,7 @@ async fn a_header_resumes_as_browsers_do_and_a_socket_as_programs_do() {
         "GET /v1/tasks/{task}/stream?after=0.0 HTTP/1.1\r\nHost: localhost\r\n\
          Last-Event-ID: {middle}\r\nConnection: close\r\n\r\n"
     );
-    let answer = stage.raw(&request).await;
+    let answer = fixture.raw(&request).await;
     assert!(answer.contains("content-type: text/event-stream"), "{answer}");
     let ids: Vec<String> = answer
         .lines()
@@ -76,7 +76,7 @@ async fn a_header_resumes_as_browsers_do_and_a_socket_as_programs_do() {
     let expected: Vec<String> = behind.iter().map(|item| item.cursor().to_string()).collect();
     assert_eq!(ids, expected);
 
-    let stream = UnixStream::connect(stage.socket()).await.unwrap();
+    let stream = UnixStream::connect(fixture.socket()).await.unwrap();
     let address = format!("ws://localhost/v1/tasks/{task}/stream?after={middle}");
     let (mut socket, _) = tokio_tungstenite::client_async(address, stream).await.unwrap();
     let mut heard = Vec::new();
@@ -88,11 +88,11 @@ async fn a_header_resumes_as_browsers_do_and_a_socket_as_programs_do() {
 
 #[tokio::test]
 async fn a_live_stream_that_is_cut_again_and_again_loses_and_repeats_nothing() {
-    let stage = TaskStage::new().await;
-    stage.run();
+    let fixture = TaskFixture::new().await;
+    fixture.run();
     // Everybody who connects here is cut off after some more bytes than the one before.
-    let path = stage.beside("cutting.sock");
-    let (cutting, inner) = (UnixListener::bind(&path).unwrap(), stage.socket());
+    let path = fixture.beside("cutting.sock");
+    let (cutting, inner) = (UnixListener::bind(&path).unwrap(), fixture.socket());
     let callers = TaskTracker::new();
     let tracker = callers.clone();
     callers.spawn(async move {
@@ -114,20 +114,20 @@ async fn a_live_stream_that_is_cut_again_and_again_loses_and_repeats_nothing() {
             });
         }
     });
-    let task = stage.begin("fix it").await.id;
+    let task = fixture.begin("fix it").await.id;
     let watched = async {
         let client = Client::new(Endpoint::Unix(path));
         all(&client, &task, Cursor::default()).await
     };
     let played = async {
-        let hash = stage.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
+        let hash = fixture.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
         let approve = wire::task::ask::Approve { plan: hash, ..Default::default() };
-        stage.client().approve(&task, &approve).await.unwrap();
-        stage.wait(&task, "pull request open").await;
-        stage.merge(&task).await;
+        fixture.client().approve(&task, &approve).await.unwrap();
+        fixture.wait(&task, "pull request open").await;
+        fixture.merge(&task).await;
     };
     let (watched, ()) = tokio::join!(watched, played);
-    let whole = all(&stage.client(), &task, Cursor::default()).await;
+    let whole = all(&fixture.client(), &task, Cursor::default()).await;
     let sorted = |items: &[StreamItem]| {
         let mut told: Vec<String> = items
             .iter()
@@ -146,17 +146,17 @@ async fn a_live_stream_that_is_cut_again_and_again_loses_and_repeats_nothing() {
 
 #[tokio::test]
 async fn a_cursor_that_is_none_or_ahead_is_refused() {
-    let stage = TaskStage::new().await;
-    let task = stage.begin("fix it").await.id;
+    let fixture = TaskFixture::new().await;
+    let task = fixture.begin("fix it").await.id;
     for after in ["1", "a.b", "1.2.3", "01.0", "-1.0", "9.0", "0.9"] {
         let request = format!(
             "GET /v1/tasks/{task}/stream?after={after} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
         );
-        let answer = stage.raw(&request).await;
+        let answer = fixture.raw(&request).await;
         assert!(answer.starts_with("HTTP/1.1 400"), "{after}: {answer}");
     }
     let ahead = Cursor { events: 7, transcript: 0 };
-    assert_eq!(code(stage.client().watch_task(&task, ahead).next().await), Code::BadRequest);
+    assert_eq!(code(fixture.client().watch_task(&task, ahead).next().await), Code::BadRequest);
 }
 
 /// What this process holds in memory, in bytes.
@@ -170,8 +170,8 @@ fn resident() -> u64 {
 const READERS: usize = 60;
 
 /// A task whose agent has said 16 MiB of words.
-async fn talkative(stage: &TaskStage) -> String {
-    let task = stage.begin("fix it").await.id;
+async fn talkative(fixture: &TaskFixture) -> String {
+    let task = fixture.begin("fix it").await.id;
     let id: TaskId = task.parse().unwrap();
     for batch in 0..4 {
         let said = |_| {
@@ -180,7 +180,7 @@ async fn talkative(stage: &TaskStage) -> String {
         };
         let events = (0..256).map(said).collect();
         let saying = Saying { task: id, run: 1, speaker: 7, before: batch * 256, events };
-        stage.store().append_transcript(saying).await.unwrap();
+        fixture.store().append_transcript(saying).await.unwrap();
     }
     task
 }
@@ -197,12 +197,12 @@ async fn cost_little(before: u64) {
 
 #[tokio::test]
 async fn readers_who_never_read_cost_little_and_keep_nobody_waiting() {
-    let stage = TaskStage::new().await;
-    let task = talkative(&stage).await;
+    let fixture = TaskFixture::new().await;
+    let task = talkative(&fixture).await;
     let before = resident();
     let mut readers = Vec::new();
     for _ in 0..READERS {
-        let mut reader = UnixStream::connect(stage.socket()).await.unwrap();
+        let mut reader = UnixStream::connect(fixture.socket()).await.unwrap();
         let request = format!("GET /v1/tasks/{task}/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
         reader.write_all(request.as_bytes()).await.unwrap();
         // It has begun to be told.
@@ -213,7 +213,7 @@ async fn readers_who_never_read_cost_little_and_keep_nobody_waiting() {
     }
     cost_little(before).await;
     // Others are served meanwhile, and one who begins to read misses nothing.
-    assert_eq!(stage.client().task(&task).await.unwrap().id, task);
+    assert_eq!(fixture.client().task(&task).await.unwrap().id, task);
     let reader = readers.pop().unwrap();
     let mut told = Vec::new();
     let reading = tokio::io::AsyncReadExt::take(reader, 18 << 20);
@@ -228,19 +228,19 @@ async fn readers_who_never_read_cost_little_and_keep_nobody_waiting() {
 
 #[tokio::test]
 async fn sockets_that_are_never_read_cost_little_and_keep_nobody_waiting() {
-    let stage = TaskStage::new().await;
-    let task = talkative(&stage).await;
+    let fixture = TaskFixture::new().await;
+    let task = talkative(&fixture).await;
     let before = resident();
     let mut sockets = Vec::new();
     for _ in 0..READERS {
-        let stream = UnixStream::connect(stage.socket()).await.unwrap();
+        let stream = UnixStream::connect(fixture.socket()).await.unwrap();
         let address = format!("ws://localhost/v1/tasks/{task}/stream");
         // The handshake is all that is read.
         let (socket, _) = tokio_tungstenite::client_async(address, stream).await.unwrap();
         sockets.push(socket);
     }
     cost_little(before).await;
-    assert_eq!(stage.client().task(&task).await.unwrap().id, task);
+    assert_eq!(fixture.client().task(&task).await.unwrap().id, task);
     // One who begins to read misses nothing.
     let mut socket = sockets.pop().unwrap();
     let mut numbers = Vec::new();
@@ -256,9 +256,9 @@ async fn sockets_that_are_never_read_cost_little_and_keep_nobody_waiting() {
 
 #[tokio::test]
 async fn a_watcher_of_a_silent_task_is_told_that_somebody_is_there() {
-    let stage = TaskStage::new().await;
-    let task = stage.begin("fix it").await.id;
-    let mut stream = stage.client().watch_task(&task, Cursor::default());
+    let fixture = TaskFixture::new().await;
+    let task = fixture.begin("fix it").await.id;
+    let mut stream = fixture.client().watch_task(&task, Cursor::default());
     let first = stream.next().await.unwrap().unwrap();
     assert!(matches!(first, StreamItem::Event { .. }), "{first:?}");
     let silence = stream.next().await.unwrap().unwrap();
@@ -267,13 +267,13 @@ async fn a_watcher_of_a_silent_task_is_told_that_somebody_is_there() {
 
 #[tokio::test]
 async fn a_watcher_goes_on_when_the_server_runs_again() {
-    let stage = TaskStage::new().await;
-    let task = stage.begin("fix it").await.id;
-    let client = stage.client();
+    let fixture = TaskFixture::new().await;
+    let task = fixture.begin("fix it").await.id;
+    let client = fixture.client();
     let mut stream = client.watch_task(&task, Cursor::default());
     assert!(stream.next().await.unwrap().is_some());
     let (next, _again) = tokio::join!(stream.next(), async {
-        let again = stage.restarted().await;
+        let again = fixture.restarted().await;
         again.client().cancel_task(&task).await.unwrap();
         again
     });
@@ -284,22 +284,25 @@ async fn a_watcher_goes_on_when_the_server_runs_again() {
 
 #[tokio::test]
 async fn too_many_watchers_are_told_so() {
-    let stage = TaskStage::new().await;
-    let task = stage.begin("fix it").await.id;
+    let fixture = TaskFixture::new().await;
+    let task = fixture.begin("fix it").await.id;
     let mut readers = Vec::new();
     for _ in 0..256 {
-        let mut reader = UnixStream::connect(stage.socket()).await.unwrap();
+        let mut reader = UnixStream::connect(fixture.socket()).await.unwrap();
         let request = format!("GET /v1/tasks/{task}/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
         reader.write_all(request.as_bytes()).await.unwrap();
         let mut first = [0; 12];
         reader.read_exact(&mut first).await.unwrap();
         readers.push(reader);
     }
-    assert_eq!(code(stage.client().watch_task(&task, Cursor::default()).next().await), Code::Busy);
+    assert_eq!(
+        code(fixture.client().watch_task(&task, Cursor::default()).next().await),
+        Code::Busy
+    );
     readers.clear();
     let mut is_let_in = false;
     for _ in 0..500 {
-        let mut stream = stage.client().watch_task(&task, Cursor::default());
+        let mut stream = fixture.client().watch_task(&task, Cursor::default());
         is_let_in = stream.next().await.is_ok();
         if is_let_in {
             break;

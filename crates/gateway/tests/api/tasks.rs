@@ -18,7 +18,7 @@ use wire::{
     why::WhyQuery,
 };
 
-use crate::task_stage::{PATIENCE, TaskStage, code, wish};
+use crate::task_fixture::{PATIENCE, TaskFixture, code, wish};
 
 fn approval(plan: &str) -> Approve {
     Approve { plan: plan.to_owned(), ..Approve::default() }
@@ -26,15 +26,15 @@ fn approval(plan: &str) -> Approve {
 
 #[tokio::test]
 async fn a_sentence_becomes_a_merged_pull_request() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let client = stage.client();
-    let begun = stage.begin("fix the flaky login test\nsoon").await;
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let client = fixture.client();
+    let begun = fixture.begin("fix the flaky login test\nsoon").await;
     assert_eq!(begun.title, "fix the flaky login test");
     assert_eq!(begun.requester.name.as_deref(), Some("bob"));
     let task = begun.id.as_str();
 
-    let waiting = stage.wait(task, "awaiting approval").await;
+    let waiting = fixture.wait(task, "awaiting approval").await;
     assert_eq!(waiting.standing, Standing::WaitsForPerson);
     assert_eq!(waiting.next.sentence, "the plan waits for a decision");
     let commands: Vec<&str> =
@@ -56,7 +56,7 @@ async fn a_sentence_becomes_a_merged_pull_request() {
     assert_eq!(problem.code, Code::NotNow);
     assert!(problem.help.is_some(), "{problem:?}");
 
-    let open = stage.wait(task, "pull request open").await;
+    let open = fixture.wait(task, "pull request open").await;
     assert_eq!(open.branch, Some(format!("agent/{task}-fix-the-flaky-login-test-soon")));
     assert!(open.commit.is_some() && open.pull_request.is_some());
     let checks = client.task_checks(task).await.unwrap();
@@ -66,7 +66,7 @@ async fn a_sentence_becomes_a_merged_pull_request() {
     assert!(client.task_receipt(task).await.unwrap().is_object());
     assert!(client.task_diff(task).await.unwrap().text.ends_with(&format!("{}\n", checks.commit)));
     assert_eq!(code(client.task_context(task).await), Code::NotFound, "no script is briefed");
-    tell(&stage, task, "Fix the flaky login test.").await;
+    tell(&fixture, task, "Fix the flaky login test.").await;
     let told = client.task_context(task).await.unwrap();
     assert_eq!(told.texts, ["Fix the flaky login test."]);
     let usage = client.task_usage(task).await.unwrap();
@@ -78,8 +78,8 @@ async fn a_sentence_becomes_a_merged_pull_request() {
     let pulls = client.pulls("acme/web").await.unwrap();
     assert_eq!(pulls[0].number, number);
     assert!(!client.pull_diff("acme/web", number).await.unwrap().text.is_empty());
-    stage.merge(task).await;
-    let done = stage.wait(task, "done").await;
+    fixture.merge(task).await;
+    let done = fixture.wait(task, "done").await;
     assert_eq!((done.standing, done.done_because.as_deref()), (Standing::Over, Some("merged")));
 
     let events = client.task_events(task, PageQuery::default()).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_sentence_becomes_a_merged_pull_request() {
     assert!(matches!(plan.decision, Some(Decision::Approved { .. })));
     let all = client.usage(&UsageQuery::default()).await.unwrap();
     assert_eq!((all.tasks, all.cut), (1, false));
-    assert_eq!(all.spent, usage_after(&stage, task).await);
+    assert_eq!(all.spent, usage_after(&fixture, task).await);
     assert_eq!(
         (all.repositories[0].name.as_str(), all.people[0].name.as_str()),
         ("acme/web", "bob")
@@ -97,24 +97,24 @@ async fn a_sentence_becomes_a_merged_pull_request() {
 }
 
 /// What an agent is told before it begins.
-async fn tell(stage: &TaskStage, task: &str, text: &str) {
+async fn tell(fixture: &TaskFixture, task: &str, text: &str) {
     let event = AgentEvent::Briefed { part: 1, text: text.to_owned() };
     let events = vec![(Timestamp::from_millis(1), event)];
     let task = task.parse().unwrap();
     let saying = Saying { task, run: 1, speaker: 7, before: 0, events };
-    stage.store().append_transcript(saying).await.unwrap();
+    fixture.store().append_transcript(saying).await.unwrap();
 }
 
-async fn usage_after(stage: &TaskStage, task: &str) -> wire::money::Money {
-    stage.client().task_usage(task).await.unwrap().total.money
+async fn usage_after(fixture: &TaskFixture, task: &str) -> wire::money::Money {
+    fixture.client().task_usage(task).await.unwrap().total.money
 }
 
 #[tokio::test]
 async fn events_and_transcripts_come_in_pages_without_gaps() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let task = stage.played("fix it").await;
-    let client = stage.client();
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let task = fixture.played("fix it").await;
+    let client = fixture.client();
     let whole =
         client.task_events(&task, PageQuery { limit: Some(500), after: None }).await.unwrap();
     let (mut after, mut events) = (None, Vec::new());
@@ -148,18 +148,18 @@ async fn events_and_transcripts_come_in_pages_without_gaps() {
 
 #[tokio::test]
 async fn a_stale_plan_is_not_approved_and_a_rejection_reaches_the_agent() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let client = stage.client();
-    let task = stage.begin("fix it").await.id;
-    let first = stage.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let client = fixture.client();
+    let task = fixture.begin("fix it").await.id;
+    let first = fixture.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
     let another = "0".repeat(64);
     assert_eq!(code(client.approve(&task, &approval(&another)).await), Code::Stale);
     let reject = |plan: &str| Reject { plan: plan.to_owned(), comment: "smaller".to_owned() };
     assert_eq!(code(client.reject(&task, &reject(&another)).await), Code::Stale);
     assert_eq!(code(client.approve(&task, &approval("abc")).await), Code::BadRequest);
     client.reject(&task, &reject(&first)).await.unwrap();
-    let again = stage.wait(&task, "awaiting approval").await;
+    let again = fixture.wait(&task, "awaiting approval").await;
     let plan = client.task_plan(&task).await.unwrap();
     assert_eq!(plan.earlier, 1);
     assert!(plan.decision.is_none() && plan.waiting);
@@ -177,11 +177,11 @@ async fn a_stale_plan_is_not_approved_and_a_rejection_reaches_the_agent() {
 
 #[tokio::test]
 async fn conditions_are_kept_and_odd_ones_are_refused() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let client = stage.client();
-    let task = stage.begin("fix it").await.id;
-    let hash = stage.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let client = fixture.client();
+    let task = fixture.begin("fix it").await.id;
+    let hash = fixture.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
     let with = |path: &str| {
         let mut wish = approval(&hash);
         wish.conditions.paths = Some(vec![path.to_owned()]);
@@ -203,11 +203,11 @@ async fn conditions_are_kept_and_odd_ones_are_refused() {
 
 #[tokio::test]
 async fn a_question_is_answered_without_its_name_and_once() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let client = stage.client();
-    let task = stage.begin("question").await.id;
-    let asked = stage.wait(&task, "waiting for an answer").await;
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let client = fixture.client();
+    let task = fixture.begin("question").await.id;
+    let asked = fixture.wait(&task, "waiting for an answer").await;
     let question = asked.question.unwrap();
     assert!(!question.text.is_empty());
     let wish = |question: Option<&str>, text: &str| AnswerQuestion {
@@ -221,16 +221,16 @@ async fn a_question_is_answered_without_its_name_and_once() {
     client.answer(&task, &wish(None, "the first one")).await.unwrap();
     let again = client.answer(&task, &wish(None, "the second one")).await;
     assert_eq!(code(again), Code::NotNow);
-    stage.wait(&task, "awaiting approval").await;
+    fixture.wait(&task, "awaiting approval").await;
 }
 
 #[tokio::test]
 async fn a_person_steers_at_any_moment() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let client = stage.client();
-    let task = stage.begin("endless").await.id;
-    stage.wait(&task, "researching").await;
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let client = fixture.client();
+    let task = fixture.begin("endless").await.id;
+    fixture.wait(&task, "researching").await;
     let paused = client.pause_task(&task).await.unwrap();
     assert_eq!((paused.state.as_str(), paused.phase.as_deref()), ("paused", Some("research")));
     assert_eq!(code(client.pause_task(&task).await), Code::NotNow);
@@ -244,13 +244,13 @@ async fn a_person_steers_at_any_moment() {
     let odd = Retry { from: Some("lunch".to_owned()) };
     assert_eq!(code(client.retry_task(&task, &odd).await), Code::BadRequest);
     client.retry_task(&task, &Retry::default()).await.unwrap();
-    stage.wait(&task, "researching").await;
+    fixture.wait(&task, "researching").await;
     client.pause_task(&task).await.unwrap();
     client.resume_task(&task).await.unwrap();
     // The script's agent goes on when it is spoken to.
     let hello = SendMessage { text: "look at the session".to_owned() };
     client.message(&task, &hello).await.unwrap();
-    stage.wait(&task, "awaiting approval").await;
+    fixture.wait(&task, "awaiting approval").await;
     let plan = client.task_plan(&task).await.unwrap().plan;
     assert_eq!(plan.summary, "endless (after 1 words of guidance)", "what was said was heard");
     let over = client.cancel_task(&task).await.unwrap();
@@ -260,24 +260,24 @@ async fn a_person_steers_at_any_moment() {
 
 #[tokio::test]
 async fn a_failure_says_what_to_do() {
-    let stage = TaskStage::new().await;
-    stage.run();
-    let task = stage.begin("broken").await.id;
-    let failed = stage.wait(&task, "failed").await;
+    let fixture = TaskFixture::new().await;
+    fixture.run();
+    let task = fixture.begin("broken").await.id;
+    let failed = fixture.wait(&task, "failed").await;
     let failure = failed.failure.unwrap();
     assert_eq!((failure.kind.as_str(), failure.phase.as_str()), ("agent_error", "research"));
     assert!(failed.next.sentence.contains(&failure.remedy));
-    let list = stage.client().tasks(&TaskQuery::default()).await.unwrap();
+    let list = fixture.client().tasks(&TaskQuery::default()).await.unwrap();
     assert_eq!(list.tasks[0].failure.as_deref(), Some("agent_error"));
 }
 
 #[tokio::test]
 async fn what_a_role_may_not_do_is_forbidden() {
-    let stage = TaskStage::of(testkit::ann(), PATIENCE).await;
-    stage.run();
-    let client = stage.client();
-    let task = stage.begin("fix it").await.id;
-    let hash = stage.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
+    let fixture = TaskFixture::of(testkit::ann(), PATIENCE).await;
+    fixture.run();
+    let client = fixture.client();
+    let task = fixture.begin("fix it").await.id;
+    let hash = fixture.wait(&task, "awaiting approval").await.plan_waiting.unwrap();
     let refused = client.approve(&task, &approval(&hash)).await.unwrap_err();
     let problem = refused.problem().unwrap();
     assert_eq!(problem.code, Code::Forbidden);
@@ -290,9 +290,9 @@ async fn what_a_role_may_not_do_is_forbidden() {
 
 #[tokio::test]
 async fn the_queue_tells_everyone_their_place() {
-    let stage = TaskStage::new().await;
-    let client = stage.client();
-    let (first, second) = (stage.begin("one").await, stage.begin("two").await);
+    let fixture = TaskFixture::new().await;
+    let client = fixture.client();
+    let (first, second) = (fixture.begin("one").await, fixture.begin("two").await);
     assert_eq!(first.queue.as_ref().map(|it| it.place), Some(1));
     assert_eq!(second.queue.as_ref().map(|it| it.place), Some(2));
     let queue = client.queue().await.unwrap();
@@ -303,8 +303,8 @@ async fn the_queue_tells_everyone_their_place() {
 
 #[tokio::test]
 async fn a_line_and_the_repositories_are_asked_for() {
-    let stage = TaskStage::new().await;
-    let client = stage.client();
+    let fixture = TaskFixture::new().await;
+    let client = fixture.client();
     let query = |path: &str, line| WhyQuery {
         repository: "acme/web".to_owned(),
         path: path.to_owned(),
@@ -321,8 +321,8 @@ async fn a_line_and_the_repositories_are_asked_for() {
 
 #[tokio::test]
 async fn a_task_that_is_not_there_is_not_found_anywhere() {
-    let stage = TaskStage::new().await;
-    let client = stage.client();
+    let fixture = TaskFixture::new().await;
+    let client = fixture.client();
     for (task, expected) in [
         ("t_00000000000000000000000007", Code::NotFound),
         ("t_0000", Code::NotFound),
@@ -343,10 +343,10 @@ async fn a_task_that_is_not_there_is_not_found_anywhere() {
 
 #[tokio::test]
 async fn a_server_without_a_budget_refuses_what_costs() {
-    let stage = TaskStage::new().await;
+    let fixture = TaskFixture::new().await;
     let none = wire::task::new::NewTask { budget_micros: Some(0), ..wish("fix it") };
-    assert_eq!(code(stage.client().begin_task(&none, "k").await), Code::BadRequest);
+    assert_eq!(code(fixture.client().begin_task(&none, "k").await), Code::BadRequest);
     let some = wire::task::new::NewTask { budget_micros: Some(1_500_000), ..wish("fix it") };
-    let begun = stage.client().begin_task(&some, "k").await.unwrap().remove(0);
+    let begun = fixture.client().begin_task(&some, "k").await.unwrap().remove(0);
     assert_eq!(begun.budget.text, "$1.50");
 }

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use gateway::sockets::{Cleaned, Exposing, NotCleaned, Values};
 use wire::files::PathQuery;
 
-use crate::stage::Stage;
+use crate::fixture::Fixture;
 
 /// There is one, and it is `hush-hush`. A command is passed on as it is.
 pub(crate) struct OneValue;
@@ -39,8 +39,8 @@ impl Values for OneValue {
 
 #[tokio::test]
 async fn a_refusal_repeats_no_value() {
-    let stage = Stage::new().await;
-    let client = stage.client();
+    let fixture = Fixture::new().await;
+    let client = fixture.client();
     let refused = client.sandbox("hush-hush").await.unwrap_err();
     let told = refused.to_string();
     assert!(told.contains("[redacted]") && !told.contains("hush-hush"), "{told}");

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 use server::belongings;
-use store::Place;
+use store::DataDirectory;
 use terminal::{
     data_directory::{Account, DataFlag},
     environment::Environment,
@@ -48,7 +48,7 @@ impl Restore {
         environment: &Environment,
         out: &mut impl Write,
     ) -> anyhow::Result<Exit> {
-        let place = Place::new(self.data.directory(environment, None, Account::own())?);
+        let place = DataDirectory::new(self.data.directory(environment, None, Account::own())?);
         let mut beside = Vec::new();
         let bring = || {
             beside = belongings::copy_back(&self.from, place.directory())?;

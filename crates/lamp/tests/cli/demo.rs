@@ -19,11 +19,11 @@ use crate::{
 };
 
 /// A demo in a world of its own, in which all that it leaves can be seen.
-struct Stage {
+struct Fixture {
     world: World,
 }
 
-impl Stage {
+impl Fixture {
     /// Why this host has no sandboxes, where it has none.
     fn build() -> Result<Self, String> {
         Server::start().has_standard()?;
@@ -92,8 +92,8 @@ impl Watched {
 }
 
 /// What differs from run to run: names, hashes, places and times.
-fn assert_told(told: &str, stage: &Stage) {
-    let told = told.replace(stage.world.path().to_str().unwrap(), "[world]");
+fn assert_told(told: &str, fixture: &Fixture) {
+    let told = told.replace(fixture.world.path().to_str().unwrap(), "[world]");
     let mut settings = insta::Settings::clone_current();
     for (pattern, word) in [
         (r"lamp-demo-\w{6}", "lamp-demo-[name]"),
@@ -116,17 +116,17 @@ fn assert_told(told: &str, stage: &Stage) {
 
 #[test]
 fn the_demo_tells_the_whole_story_and_leaves_nothing() {
-    let stage = supported!(Stage::build());
-    let ended = Ended::of(stage.command("demo --yes").output().unwrap());
+    let fixture = supported!(Fixture::build());
+    let ended = Ended::of(fixture.command("demo --yes").output().unwrap());
     assert_eq!((ended.code(), ended.err()), (Some(0), String::new()), "{}", ended.out());
-    stage.is_clear();
-    assert_told(&ended.out(), &stage);
+    fixture.is_clear();
+    assert_told(&ended.out(), &fixture);
 }
 
 #[test]
 fn a_server_that_is_kept_can_be_looked_around_in_until_ctrl_c() {
-    let stage = supported!(Stage::build());
-    let mut watched = Watched::start(stage.command("demo --yes --keep"));
+    let fixture = supported!(Fixture::build());
+    let mut watched = Watched::start(fixture.command("demo --yes --keep"));
     watched.until("Ctrl-C ends it");
     // All that it invites to is done, word for word.
     let named = |start: &str| {
@@ -138,7 +138,7 @@ fn a_server_that_is_kept_can_be_looked_around_in_until_ctrl_c() {
     let lines: Vec<&str> = invited.lines().filter_map(|it| it.strip_prefix("  lamp ")).collect();
     assert!(lines.len() > 3, "{lines:?}");
     for line in lines {
-        let mut look = stage.world.command(line);
+        let mut look = fixture.world.command(line);
         let looked = look.env("LAMP_SERVER", &server).current_dir(&sample).output();
         let looked = Ended::of(looked.unwrap());
         assert_eq!(looked.code(), Some(0), "lamp {line}: {}", looked.err());
@@ -149,44 +149,44 @@ fn a_server_that_is_kept_can_be_looked_around_in_until_ctrl_c() {
     let (code, said, err) = watched.end();
     assert_eq!((code, err.as_str()), (Some(0), ""), "{said}");
     assert!(said.ends_with("all of the demo is gone again.\n"), "{said}");
-    stage.is_clear();
+    fixture.is_clear();
 }
 
 #[test]
 fn whoever_ends_the_demo_in_the_middle_finds_nothing_left() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     for (signal, words, name) in
         [(Signal::INT, "  research ", "Ctrl-C"), (Signal::TERM, "  implement ", "SIGTERM")]
     {
-        let mut watched = Watched::start(stage.command("demo --yes"));
+        let mut watched = Watched::start(fixture.command("demo --yes"));
         watched.until(words);
         watched.signal(signal);
         let (code, said, err) = watched.end();
         let told = format!("error: the demo was ended by {name}\n");
         assert_eq!((code, err), (Some(1), told), "{said}");
-        stage.is_clear();
+        fixture.is_clear();
     }
 }
 
 #[test]
 fn whoever_ends_the_demo_instead_of_answering_finds_nothing_left() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let (_person, terminal) = terminal();
-    let mut command = stage.command("demo");
+    let mut command = fixture.command("demo");
     command.stdin(terminal);
     let mut watched = Watched::start(command);
     watched.until("      estimate ");
     watched.signal(Signal::INT);
     let (code, said, err) = watched.end();
     assert_eq!((code, err.as_str()), (Some(1), "error: the demo was ended by Ctrl-C\n"), "{said}");
-    stage.is_clear();
+    fixture.is_clear();
 }
 
 #[test]
 fn a_person_who_says_no_ends_the_demo_without_a_change() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let (mut person, terminal) = terminal();
-    let mut command = stage.command("demo --dir kept");
+    let mut command = fixture.command("demo --dir kept");
     command.stdin(terminal);
     let mut watched = Watched::start(command);
     watched.until("      estimate ");
@@ -197,7 +197,7 @@ fn a_person_who_says_no_ends_the_demo_without_a_change() {
     assert!(said.contains("Please type `y` or `n`."), "{said}");
     assert!(said.contains("You said no, so nothing was changed."), "{said}");
     let git = ["-C", "kept/lamps", "for-each-ref", "--format=%(refname)"];
-    let refs = Command::new("git").args(git).current_dir(stage.world.path()).output().unwrap();
+    let refs = Command::new("git").args(git).current_dir(fixture.world.path()).output().unwrap();
     assert_eq!(String::from_utf8(refs.stdout).unwrap(), "refs/heads/main\n");
 }
 

@@ -2,7 +2,7 @@
 
 use unsupported::supported;
 
-use crate::stage::{Stage, filters};
+use crate::fixture::{Fixture, filters};
 
 /// Its reviewer finds two things that its agent does nothing about.
 const STUBBORN: &str = r#"make the sum right
@@ -12,13 +12,13 @@ answer '{"review": {"findings": [{"path": "calc.py", "line": 2, "what": "large s
 
 #[test]
 fn what_a_reviewer_finds_is_dismissed_from_the_command_line_and_the_change_is_delivered() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
-    let task = stage.planned(STUBBORN);
-    stage.approve(&task);
-    let paused = stage.wait(&task, "paused");
+    let task = fixture.planned(STUBBORN);
+    fixture.approve(&task);
+    let paused = fixture.wait(&task, "paused");
     assert_eq!(paused["failure"]["kind"], "no_progress", "{paused:#}");
-    let review = stage.json(&["review", &task]);
+    let review = fixture.json(&["review", &task]);
     let ids: Vec<&str> = review["findings"]
         .as_array()
         .unwrap()
@@ -26,8 +26,8 @@ fn what_a_reviewer_finds_is_dismissed_from_the_command_line_and_the_change_is_de
         .map(|it| it["id"].as_str().unwrap())
         .collect();
     let [large, untested] = ids.as_slice() else { panic!("{review:#}") };
-    assert_eq!(stage.lamp(&["review", &task]).code(), Some(1), "it does not pass");
-    insta::assert_snapshot!(stage.story(&[
+    assert_eq!(fixture.lamp(&["review", &task]).code(), Some(1), "it does not pass");
+    insta::assert_snapshot!(fixture.story(&[
         &["review", &task],
         &["review", &task, "--dismiss", "abc"],
         &["review", &task, "--dismiss", "000000000000"],
@@ -35,14 +35,14 @@ fn what_a_reviewer_finds_is_dismissed_from_the_command_line_and_the_change_is_de
         &["review", &task, "--dismiss", &large[..12], "--why", "sums are small here"],
         &["review", &task, "--dismiss", &large[..12]],
     ]));
-    let dismissed = stage.json(&["review", &task, "--dismiss", untested]);
+    let dismissed = fixture.json(&["review", &task, "--dismiss", untested]);
     assert_eq!(dismissed["state"], "paused", "{dismissed:#}");
-    insta::assert_snapshot!(stage.story(&[&["review", &task], &["get", &task]]));
-    assert_eq!(stage.lamp(&["review", &task]).code(), Some(0), "nothing is left");
-    assert_eq!(stage.json(&["review", &task])["passed"], true);
+    insta::assert_snapshot!(fixture.story(&[&["review", &task], &["get", &task]]));
+    assert_eq!(fixture.lamp(&["review", &task]).code(), Some(0), "nothing is left");
+    assert_eq!(fixture.json(&["review", &task])["passed"], true);
 
-    stage.fine(&["resume", &task]);
-    let open = stage.wait(&task, "pull request open");
+    fixture.fine(&["resume", &task]);
+    let open = fixture.wait(&task, "pull request open");
     assert_eq!(open["commit"], review["commit"], "what was reviewed is delivered");
     let told = &open["dismissed"][0];
     assert_eq!(told["id"], *large);
@@ -50,11 +50,11 @@ fn what_a_reviewer_finds_is_dismissed_from_the_command_line_and_the_change_is_de
         (&told["why"], &told["finding"]["line"]),
         (&"sums are small here".into(), &2.into())
     );
-    let log = stage.fine(&["log", &task]);
+    let log = fixture.fine(&["log", &task]);
     assert_eq!(log.matches("review_found_faults").count(), 1, "{log}");
     assert!(log.contains("sums are small here"), "{log}");
     let number = open["pull_request"].to_string();
-    let body = stage.json(&["pr", "get", &number])["body"].to_string();
+    let body = fixture.json(&["pr", "get", &number])["body"].to_string();
     assert!(body.contains("0 open, 2 dismissed") && body.contains("sums are small here"), "{body}");
-    stage.fine(&["verify", &number]);
+    fixture.fine(&["verify", &number]);
 }

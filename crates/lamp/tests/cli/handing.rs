@@ -2,31 +2,33 @@
 
 use unsupported::supported;
 
-use crate::stage::{Stage, filters};
+use crate::fixture::{Fixture, filters};
 
 #[test]
 fn a_repository_that_the_server_knows_is_named_from_anywhere() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
     let elsewhere = |words: &[&str]| {
-        let mut command = stage.command(words);
+        let mut command = fixture.command(words);
         // The tests may be built inside a repository, which is not the one that is meant.
-        command.env("GIT_CEILING_DIRECTORIES", stage.server.world().path().parent().unwrap());
-        crate::world::Ended::of(command.current_dir(stage.server.world().path()).output().unwrap())
+        command.env("GIT_CEILING_DIRECTORIES", fixture.server.world().path().parent().unwrap());
+        crate::world::Ended::of(
+            command.current_dir(fixture.server.world().path()).output().unwrap(),
+        )
     };
     let unknown =
         elsewhere(&["run", "make the sum right", "--repo", "acme/calc", "--agent", "mender"]);
     insta::assert_snapshot!(unknown.story());
     // Said once with its place, it is known by its name.
-    let place = stage.server.world().path().join("calc");
+    let place = fixture.server.world().path().join("calc");
     let said = format!("acme/calc={}", place.display());
     let words = ["run", "make the sum right", "--repo", &said, "--agent", "mender", "--detach"];
     assert_eq!(elsewhere(&words).code(), Some(0));
-    let first = stage.wait("last", "awaiting approval")["id"].clone();
+    let first = fixture.wait("last", "awaiting approval")["id"].clone();
 
     let run = elsewhere(&["run", "make the sum right", "--repo", "acme/calc", "--agent", "mender"]);
     assert_eq!(run.code(), Some(3), "{}", run.story());
-    let task = stage.json(&["get", "last"]);
+    let task = fixture.json(&["get", "last"]);
     assert_ne!(task["id"], first);
     assert_eq!(task["repositories"][0]["name"], "acme/calc");
     let nowhere = elsewhere(&["run", "make the sum right", "--agent", "mender"]);
@@ -35,10 +37,10 @@ fn a_repository_that_the_server_knows_is_named_from_anywhere() {
 
 #[test]
 fn attempts_and_budget_hold_as_they_were_said() {
-    let stage = supported!(Stage::build());
-    stage.commit("Makefile", "test:\n\t@python3 -c 'import calc; assert calc.add(0, 0) == 0'\n");
+    let fixture = supported!(Fixture::build());
+    fixture.commit("Makefile", "test:\n\t@python3 -c 'import calc; assert calc.add(0, 0) == 0'\n");
     let request = "make the sum right\n#implement\nsed -i 's/return .*/return 7/' calc.py\n";
-    let run = stage.lamp(&[
+    let run = fixture.lamp(&[
         "run",
         request,
         "--agent",
@@ -54,60 +56,62 @@ fn attempts_and_budget_hold_as_they_were_said() {
     let last: serde_json::Value = serde_json::from_str(run.out().lines().last().unwrap()).unwrap();
     let task = last["task"]["id"].as_str().unwrap().to_owned();
     assert_eq!(last["task"]["budget"]["micros"], 2_500_000);
-    stage.approve(&task);
-    let stopped = stage.until("it stops", || {
-        let task = stage.json(&["get", &task]);
+    fixture.approve(&task);
+    let stopped = fixture.until("it stops", || {
+        let task = fixture.json(&["get", &task]);
         (task["state"] == "paused").then_some(task)
     });
     // Once, as it was said, and not the five times that are usual.
     assert_eq!(stopped["failure"]["kind"], "test_loop", "{stopped:#}");
-    assert_eq!(stage.fine(&["log", &task]).matches("  checks_failed ").count(), 1);
-    let checks = stage.lamp(&["checks", &task]);
+    assert_eq!(fixture.fine(&["log", &task]).matches("  checks_failed ").count(), 1);
+    let checks = fixture.lamp(&["checks", &task]);
     assert_eq!(checks.code(), Some(1), "{}", checks.story());
     for wrong in [["--attempts", "0"], ["--budget", "much"], ["--parallel", "0"]] {
-        assert_eq!(stage.lamp(&[["run", "x"], wrong].concat()).code(), Some(2), "{wrong:?}");
+        assert_eq!(fixture.lamp(&[["run", "x"], wrong].concat()).code(), Some(2), "{wrong:?}");
     }
 }
 
 #[test]
 fn several_work_side_by_side_and_one_is_picked() {
-    let stage = supported!(Stage::build());
-    let begun = stage.json(&["run", "make the sum right", "--agent", "mender", "--parallel", "2"]);
+    let fixture = supported!(Fixture::build());
+    let begun =
+        fixture.json(&["run", "make the sum right", "--agent", "mender", "--parallel", "2"]);
     let tasks: Vec<&str> =
         begun["tasks"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
     let [first, second] = tasks[..] else { panic!("{begun:#}") };
     for task in [first, second] {
-        let task = stage.wait(task, "awaiting approval");
+        let task = fixture.wait(task, "awaiting approval");
         assert_eq!(task["siblings"].as_array().unwrap().len(), 1, "{task:#}");
     }
-    assert_eq!(stage.json(&["list"])["tasks"].as_array().unwrap().len(), 2);
-    let picked = stage.json(&["pick", first]);
+    assert_eq!(fixture.json(&["list"])["tasks"].as_array().unwrap().len(), 2);
+    let picked = fixture.json(&["pick", first]);
     assert_eq!((&picked["task"]["id"], &picked["cancelled"][0]), (&first.into(), &second.into()));
-    stage.wait(second, "cancelled");
-    stage.approve(first);
-    stage.wait(first, "pull request open");
-    let said = stage.fine(&["run", "make the sum right", "--agent", "mender", "--agent", "actor"]);
+    fixture.wait(second, "cancelled");
+    fixture.approve(first);
+    fixture.wait(first, "pull request open");
+    let said =
+        fixture.fine(&["run", "make the sum right", "--agent", "mender", "--agent", "actor"]);
     assert!(said.starts_with("2 tasks were handed over, side by side:\n"), "{said}");
 }
 
 /// The actor does what the request says, and changes more than it has to; the other worker does not read that part.
 #[test]
 fn the_checks_pick_the_better_of_two_attempts() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let request = "make the sum right\n#implement\ntouch more\n";
-    let begun = stage.json(&["run", request, "--agent", "actor", "--agent", "mender"]);
+    let begun = fixture.json(&["run", request, "--agent", "actor", "--agent", "mender"]);
     let tasks: Vec<&str> =
         begun["tasks"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
     let [more, less] = tasks[..] else { panic!("{begun:#}") };
     for task in [more, less] {
-        stage.wait(task, "awaiting approval");
-        let early = stage.lamp(&["pick", more, "--checks"]);
+        fixture.wait(task, "awaiting approval");
+        let early = fixture.lamp(&["pick", more, "--checks"]);
         assert_eq!(early.code(), Some(1), "{}", early.story());
-        stage.approve(task);
-        stage.wait(task, "pull request open");
+        fixture.approve(task);
+        fixture.wait(task, "pull request open");
     }
-    let said = stage.fine(&["pick", more, "--checks"]);
+    let said = fixture.fine(&["pick", more, "--checks"]);
     assert!(said.contains(" is kept: it changes fewer files.\n"), "{said}");
-    stage.wait(more, "cancelled");
-    assert_eq!(stage.json(&["get", less])["state"], "pull request open");
+    fixture.wait(more, "cancelled");
+    assert_eq!(fixture.json(&["get", less])["state"], "pull request open");
 }

@@ -1,7 +1,7 @@
 //! `lamp audit`, `lamp backup` and `lamp restore`, on what a server has kept.
 
 use domain::{id::TaskId, limits::Limits, task::Event, time::Timestamp};
-use store::{Append, Place};
+use store::{Append, DataDirectory};
 
 use crate::world::{Ended, World};
 
@@ -9,7 +9,7 @@ use crate::world::{Ended, World};
 fn with_tasks() -> World {
     let world = World::new();
     run(async {
-        let place = Place::new(world.path().join("data"));
+        let place = DataDirectory::new(world.path().join("data"));
         let store = store::open(&place.sqlite_url(), &place).await.unwrap();
         for number in 1..=3 {
             let request = testkit::request("acme/web", "fix it").unwrap();
@@ -116,7 +116,7 @@ fn a_backup_comes_back_whole() {
     let (old, new) =
         (world.lamp("audit verify --data data"), world.lamp("audit verify --data new"));
     assert_eq!(head(&old), head(&new));
-    let blobs = Place::new(world.path().join("new"));
+    let blobs = DataDirectory::new(world.path().join("new"));
     run(async {
         let store = store::open(&blobs.sqlite_url(), &blobs).await.unwrap();
         let digest = domain::digest::Digest::of(b"evidence");

@@ -3,7 +3,7 @@
 use testkit::model::{Asked, Model, Script, serve};
 use unsupported::supported;
 
-use crate::stage::{Stage, filters};
+use crate::fixture::{Fixture, filters};
 
 /// The server's file, with these rows of budgets. One answer of the model costs about two cents.
 fn file(port: u16, budgets: &str) -> String {
@@ -20,13 +20,13 @@ const LARGE: &str = "budgets: [{ scope: person, period: day, limit: $50 }, { sco
 #[test]
 fn a_budget_of_a_person_or_an_agent_stops_a_task_by_its_name_until_the_file_says_more() {
     let port = a_model_that_mends_the_sum();
-    let stage = supported!(Stage::build_as(&file(port, SMALL)));
+    let fixture = supported!(Fixture::build_as(&file(port, SMALL)));
     let _filters = filters();
     let run =
-        stage.lamp(&["run", "make the sum right", "--agent", "builtin", "--model", "gpt-5-pro"]);
+        fixture.lamp(&["run", "make the sum right", "--agent", "builtin", "--model", "gpt-5-pro"]);
     assert_eq!(run.code(), Some(4), "{}", run.story());
-    let task = stage.json(&["get", "last"])["id"].as_str().unwrap().to_owned();
-    let hit = stage.json(&["get", &task])["failure"].clone();
+    let task = fixture.json(&["get", "last"])["id"].as_str().unwrap().to_owned();
+    let hit = fixture.json(&["get", &task])["failure"].clone();
     assert_eq!(
         (&hit["kind"], &hit["phase"]),
         (&"budget_hit".into(), &"research".into()),
@@ -35,20 +35,20 @@ fn a_budget_of_a_person_or_an_agent_stops_a_task_by_its_name_until_the_file_says
     told(&hit, "the budget of the person `local` is $0.01 per day");
 
     // More for the task itself does not help, and there is a limit to that too.
-    insta::assert_snapshot!(stage.story(&[&["resume", &task, "--budget", "21"]]));
+    insta::assert_snapshot!(fixture.story(&[&["resume", &task, "--budget", "21"]]));
 
-    reload(&stage, &file(port, AGENTS));
-    stage.fine(&["resume", &task]);
-    let hit = stopped(&stage, &task, "agent");
+    reload(&fixture, &file(port, AGENTS));
+    fixture.fine(&["resume", &task]);
+    let hit = stopped(&fixture, &task, "agent");
     told(&hit, "the budget of the agent `builtin` is $0.01 per month");
-    assert_eq!(stage.json(&["usage", &task])["total"]["money"]["micros"], 0, "nothing was asked");
+    assert_eq!(fixture.json(&["usage", &task])["total"]["money"]["micros"], 0, "nothing was asked");
 
-    reload(&stage, &file(port, LARGE));
-    stage.fine(&["resume", &task]);
-    stage.wait(&task, "awaiting approval");
-    stage.approve(&task);
-    stage.wait(&task, "pull request open");
-    let spent = stage.json(&["usage", &task])["total"]["money"]["micros"].as_u64().unwrap();
+    reload(&fixture, &file(port, LARGE));
+    fixture.fine(&["resume", &task]);
+    fixture.wait(&task, "awaiting approval");
+    fixture.approve(&task);
+    fixture.wait(&task, "pull request open");
+    let spent = fixture.json(&["usage", &task])["total"]["money"]["micros"].as_u64().unwrap();
     assert!(spent > 10_000, "{spent}");
 }
 
@@ -58,17 +58,17 @@ fn told(failure: &serde_json::Value, words: &str) {
 }
 
 /// Waits until it is paused because of another's budget.
-fn stopped(stage: &Stage, task: &str, whose: &str) -> serde_json::Value {
-    stage.until(whose, || {
-        let task = stage.json(&["get", task]);
+fn stopped(fixture: &Fixture, task: &str, whose: &str) -> serde_json::Value {
+    fixture.until(whose, || {
+        let task = fixture.json(&["get", task]);
         let is_so = task["failure"]["message"].as_str().is_some_and(|it| it.contains(whose));
         (task["state"] == "paused" && is_so).then(|| task["failure"].clone())
     })
 }
 
-fn reload(stage: &Stage, file: &str) {
-    stage.server.world().write("lamp.yaml", file);
-    stage.fine(&["policy", "reload"]);
+fn reload(fixture: &Fixture, file: &str) {
+    fixture.server.world().write("lamp.yaml", file);
+    fixture.fine(&["policy", "reload"]);
 }
 
 /// A model that is asked at this port.

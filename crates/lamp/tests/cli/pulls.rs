@@ -2,7 +2,7 @@
 
 use unsupported::supported;
 
-use crate::stage::{Stage, filters};
+use crate::fixture::{Fixture, filters};
 
 /// Greets as well, when somebody on the pull request says so.
 const GREETS: &str = r#"make the sum right
@@ -12,19 +12,19 @@ if grep -q 'say hel''lo' "$TOLD"; then echo hello > HELLO; fi
 
 #[test]
 fn a_pull_request_is_listed_shown_commented_on_and_closed_from_the_command_line() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
-    insta::assert_snapshot!(stage.story(&[&["pr", "list"], &["pr", "diff", "1"]]));
-    let task = stage.planned(GREETS);
-    let early = stage.lamp(&["pr", "diff", &task]);
+    insta::assert_snapshot!(fixture.story(&[&["pr", "list"], &["pr", "diff", "1"]]));
+    let task = fixture.planned(GREETS);
+    let early = fixture.lamp(&["pr", "diff", &task]);
     assert!(
         early.err().contains("has no pull request: it is awaiting approval"),
         "{}",
         early.story()
     );
-    stage.approve(&task);
-    let first = stage.wait(&task, "pull request open")["commit"].clone();
-    insta::assert_snapshot!(stage.story(&[
+    fixture.approve(&task);
+    let first = fixture.wait(&task, "pull request open")["commit"].clone();
+    insta::assert_snapshot!(fixture.story(&[
         &["pr", "list", "--repo", "calc"],
         &["pr", "diff", "1"],
         &["pr", "comment", "1"],
@@ -33,22 +33,22 @@ fn a_pull_request_is_listed_shown_commented_on_and_closed_from_the_command_line(
     ]));
 
     // The comment wakes the task, which goes on with the same branch.
-    stage.until("it has gone on", || {
-        let task = stage.json(&["get", &task]);
+    fixture.until("it has gone on", || {
+        let task = fixture.json(&["get", &task]);
         assert_ne!(task["state"], "paused", "{task:#}");
         (task["state"] == "pull request open" && task["commit"] != first).then_some(())
     });
-    let pull = stage.json(&["pr", "get", &task]);
+    let pull = fixture.json(&["pr", "get", &task]);
     assert_eq!((&pull["number"], &pull["comments"][0]["line"]), (&1.into(), &2.into()), "{pull:#}");
-    let listed = stage.json(&["pr", "list"]);
+    let listed = fixture.json(&["pr", "list"]);
     assert_eq!(listed["pulls"].as_array().unwrap().len(), 1);
-    let patch = stage.json(&["pr", "diff", "1"]);
+    let patch = fixture.json(&["pr", "diff", "1"]);
     assert!(patch.to_string().contains("+hello"), "{patch:#}");
 
-    insta::assert_snapshot!(stage.story(&[&["pr", "close", "1"], &["pr", "close", "1"]]));
-    stage.wait(&task, "done");
-    assert_eq!(stage.json(&["get", &task])["done_because"], "pull_request_closed");
-    insta::assert_snapshot!(stage.story(&[
+    insta::assert_snapshot!(fixture.story(&[&["pr", "close", "1"], &["pr", "close", "1"]]));
+    fixture.wait(&task, "done");
+    assert_eq!(fixture.json(&["get", &task])["done_because"], "pull_request_closed");
+    insta::assert_snapshot!(fixture.story(&[
         &["pr", "comment", "1", "a pity"],
         &["pr", "merge", "1"],
         &["pr", "list"],
@@ -57,28 +57,28 @@ fn a_pull_request_is_listed_shown_commented_on_and_closed_from_the_command_line(
 
 #[test]
 fn where_the_work_is_what_it_cost_and_whether_it_holds_is_told() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
-    insta::assert_snapshot!(stage.story(&[&["list"], &["usage"]]));
-    let task = stage.planned("make the sum right");
-    insta::assert_snapshot!(stage.story(&[
+    insta::assert_snapshot!(fixture.story(&[&["list"], &["usage"]]));
+    let task = fixture.planned("make the sum right");
+    insta::assert_snapshot!(fixture.story(&[
         &["open", &task],
         &["checks", &task],
         &["verify", &task]
     ]));
-    stage.approve(&task);
-    stage.wait(&task, "pull request open");
-    insta::assert_snapshot!(stage.story(&[
+    fixture.approve(&task);
+    fixture.wait(&task, "pull request open");
+    insta::assert_snapshot!(fixture.story(&[
         &["list", "--repo", "calc"],
         &["list", "--repo", "other"],
         &["open", &task],
         &["usage", "--repo", "calc"],
         &["verify", &task],
     ]));
-    let places = stage.json(&["open", &task]);
+    let places = fixture.json(&["open", &task]);
     assert_eq!(places["pull_request"], 1);
-    assert_eq!(stage.json(&["get", &task])["commit"], places["commit"]);
-    let spent = stage.json(&["usage", &task]);
+    assert_eq!(fixture.json(&["get", &task])["commit"], places["commit"]);
+    let spent = fixture.json(&["usage", &task]);
     let phases: Vec<&str> = spent["phases"]
         .as_array()
         .unwrap()
@@ -88,17 +88,17 @@ fn where_the_work_is_what_it_cost_and_whether_it_holds_is_told() {
     let all = ["prepare", "research", "plan", "implement", "verify", "review", "deliver"];
     assert_eq!(phases, all);
     assert!(spent["total"]["cpu_millis"].as_u64() > Some(0), "{spent:#}");
-    assert_eq!(stage.json(&["usage"])["tasks"], 1);
-    let verified = stage.json(&["verify", &task]);
+    assert_eq!(fixture.json(&["usage"])["tasks"], 1);
+    let verified = fixture.json(&["verify", &task]);
     assert_eq!(verified["holds"], true);
     assert_eq!(verified["commit"], places["commit"]);
 
     // From the second task on a plan has an estimate, and is still the one that was approved.
-    let second = stage.planned("make the sum right again");
-    assert!(stage.json(&["plan", &second])["plan"]["estimate"]["seconds"].as_u64() > Some(0));
-    stage.approve(&second);
-    stage.wait(&second, "pull request open");
-    let verified = stage.json(&["verify", &second]);
+    let second = fixture.planned("make the sum right again");
+    assert!(fixture.json(&["plan", &second])["plan"]["estimate"]["seconds"].as_u64() > Some(0));
+    fixture.approve(&second);
+    fixture.wait(&second, "pull request open");
+    let verified = fixture.json(&["verify", &second]);
     let row = verified["rows"].as_array().unwrap().iter().find(|row| row["subject"] == "plan");
     assert_eq!(row.unwrap()["finding"], "holds", "{verified:#}");
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use unsupported::supported;
 
 use crate::{
-    stage::{CALC, Stage, filters},
+    fixture::{CALC, Fixture, filters},
     world::Ended,
 };
 
@@ -54,36 +54,36 @@ fn put(place: &Path, name: &str, path: &[&str], content: &str) {
 
 #[test]
 fn a_comment_that_somebody_writes_with_git_alone_wakes_the_task() {
-    let stage = supported!(Stage::build());
-    let task = stage.planned(GREETS);
-    stage.approve(&task);
-    let first = stage.wait(&task, "pull request open")["commit"].clone();
-    let place = stage.server.world().path().join("calc");
+    let fixture = supported!(Fixture::build());
+    let task = fixture.planned(GREETS);
+    fixture.approve(&task);
+    let first = fixture.wait(&task, "pull request open")["commit"].clone();
+    let place = fixture.server.world().path().join("calc");
     let record = git(&place, &["show", "refs/lamp/pulls/1:pull.json"], "");
     let mut record: serde_json::Value = serde_json::from_str(&record).unwrap();
     let comment =
         json!({"name": "c1", "author": {"person": "carol"}, "at_millis": 5, "text": "say hello"});
     record["comments"].as_array_mut().unwrap().push(comment);
     put(&place, "refs/lamp/pulls/1", &["pull.json"], &record.to_string());
-    stage.until("it has gone on", || {
-        let task = stage.json(&["get", &task]);
+    fixture.until("it has gone on", || {
+        let task = fixture.json(&["get", &task]);
         assert_ne!(task["state"], "paused", "{task:#}");
         (task["state"] == "pull request open" && task["commit"] != first).then_some(())
     });
     let branch = record["branch"].as_str().unwrap();
     assert_eq!(git(&place, &["show", &format!("{branch}:HELLO")], ""), "hello");
-    let log = stage.fine(&["log", &task]);
+    let log = fixture.fine(&["log", &task]);
     let told = "somebody who calls themselves carol (unproven) said: say hello";
     assert_eq!(log.matches(told).count(), 1, "{log}");
 }
 
 #[test]
 fn the_receipt_of_a_pull_request_is_checked_in_a_clone_without_a_server() {
-    let stage = supported!(Stage::build());
-    let task = stage.planned("make the sum right");
-    stage.approve(&task);
-    stage.wait(&task, "pull request open");
-    let world = stage.server.world();
+    let fixture = supported!(Fixture::build());
+    let task = fixture.planned("make the sum right");
+    fixture.approve(&task);
+    fixture.wait(&task, "pull request open");
+    let world = fixture.server.world();
     git(world.path(), &["clone", "--quiet", "calc", "clone"], "");
     let clone = world.path().join("clone");
     let keys = world.path().join("data/keys/public");
@@ -134,28 +134,28 @@ fn the_receipt_of_a_pull_request_is_checked_in_a_clone_without_a_server() {
 
 #[test]
 fn a_merged_change_is_taken_back_and_the_old_file_is_there_again() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
-    let task = stage.planned("make the sum right");
-    let early = stage.lamp(&["revert", &task]);
+    let task = fixture.planned("make the sum right");
+    let early = fixture.lamp(&["revert", &task]);
     assert!(early.err().contains("has delivered nothing"), "{}", early.story());
-    stage.approve(&task);
-    stage.wait(&task, "pull request open");
-    let open = stage.lamp(&["revert", &task]);
+    fixture.approve(&task);
+    fixture.wait(&task, "pull request open");
+    let open = fixture.lamp(&["revert", &task]);
     assert!(open.code() == Some(1) && open.err().contains("close it instead"), "{}", open.story());
-    stage.fine(&["pr", "merge", "1"]);
-    stage.wait(&task, "done");
-    let file = stage.server.world().path().join("calc/calc.py");
+    fixture.fine(&["pr", "merge", "1"]);
+    fixture.wait(&task, "done");
+    let file = fixture.server.world().path().join("calc/calc.py");
     assert_eq!(fs_err::read_to_string(&file).unwrap(), CALC.replace("a - b", "a + b"));
 
-    insta::assert_snapshot!(stage.story(&[
+    insta::assert_snapshot!(fixture.story(&[
         &["revert", &task],
         &["revert", &task],
         &["pr", "diff", "2"],
         &["pr", "get", "2"],
     ]));
     assert_eq!(fs_err::read_to_string(&file).unwrap(), CALC.replace("a - b", "a + b"));
-    let merged = stage.json(&["revert", &task, "--merge"]);
+    let merged = fixture.json(&["revert", &task, "--merge"]);
     assert_eq!((&merged["reverts"], &merged["pull"]["number"]), (&1.into(), &2.into()));
     assert_eq!(merged["pull"]["state"]["state"], "merged", "{merged:#}");
     assert_eq!(fs_err::read_to_string(&file).unwrap(), CALC, "the bug is back");

@@ -2,7 +2,7 @@
 
 use unsupported::supported;
 
-use crate::stage::{Stage, Terminal, filters};
+use crate::fixture::{Fixture, Terminal, filters};
 
 /// Waits in the middle of its work until somebody has put a file there.
 const WAITS: &str =
@@ -10,13 +10,13 @@ const WAITS: &str =
 
 #[test]
 fn a_person_looks_into_the_sandbox_of_a_task_at_work_and_helps() {
-    let stage = supported!(Stage::build());
-    let task = stage.planned(WAITS);
-    stage.approve(&task);
-    stage.heard(&task, "at 2 work");
+    let fixture = supported!(Fixture::build());
+    let task = fixture.planned(WAITS);
+    fixture.approve(&task);
+    fixture.heard(&task, "at 2 work");
 
     let mut terminal = Terminal::open();
-    let mut shell = stage.command(&["shell", &task]);
+    let mut shell = fixture.command(&["shell", &task]);
     shell.env("TERM", "xterm").stdin(terminal.end()).stdout(terminal.end()).stderr(terminal.end());
     let mut shell = shell.spawn().unwrap();
     // The sum is written by the shell, so that what is typed is not taken for what is shown.
@@ -28,41 +28,41 @@ fn a_person_looks_into_the_sandbox_of_a_task_at_work_and_helps() {
     assert_eq!(shell.wait().unwrap().code(), Some(7), "we end as the shell does");
 
     // What the person did was seen by the agent, which goes on.
-    stage.wait(&task, "pull request open");
+    fixture.wait(&task, "pull request open");
 }
 
 #[test]
 fn a_sandbox_that_rests_wakes_for_a_command_and_the_task_goes_on_after_it() {
-    let stage = supported!(Stage::build());
-    let task = stage.planned("make the sum right");
-    let sandbox = stage.json(&["get", &task])["sandbox"].as_str().unwrap().to_owned();
-    let is = |state: &str| stage.json(&["sandbox", "get", &sandbox])["state"] == state;
-    stage.until("it rests", || is("resting").then_some(()));
+    let fixture = supported!(Fixture::build());
+    let task = fixture.planned("make the sum right");
+    let sandbox = fixture.json(&["get", &task])["sandbox"].as_str().unwrap().to_owned();
+    let is = |state: &str| fixture.json(&["sandbox", "get", &sandbox])["state"] == state;
+    fixture.until("it rests", || is("resting").then_some(()));
 
     // Without a terminal a command is run, and its streams and its end are ours.
-    let status = stage.fine(&["shell", &task, "--", "git", "status", "--short", "--branch"]);
+    let status = fixture.fine(&["shell", &task, "--", "git", "status", "--short", "--branch"]);
     assert!(status.starts_with("##"), "as the hint says it: {status}");
     let look = "pwd; grep -c return calc.py; echo no >&2; exit 3";
-    let looked = stage.lamp(&["shell", &task, "--", "sh", "-c", look]);
+    let looked = fixture.lamp(&["shell", &task, "--", "sh", "-c", look]);
     assert_eq!(
         (looked.code(), looked.out().as_str(), looked.err().as_str()),
         (Some(3), "/workspace/calc\n1\n", "no\n")
     );
     assert!(is("open"));
 
-    stage.approve(&task);
-    stage.wait(&task, "pull request open");
+    fixture.approve(&task);
+    fixture.wait(&task, "pull request open");
 }
 
 #[test]
 fn a_shell_is_refused_where_there_is_none_to_have() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
-    let task = stage.planned("make the sum right");
-    insta::assert_snapshot!(stage.lamp(&["shell", &task]).story());
-    stage.fine(&["cancel", &task]);
-    stage.until("the sandbox is gone", || {
-        stage.json(&["get", &task])["sandbox"].is_null().then_some(())
+    let task = fixture.planned("make the sum right");
+    insta::assert_snapshot!(fixture.lamp(&["shell", &task]).story());
+    fixture.fine(&["cancel", &task]);
+    fixture.until("the sandbox is gone", || {
+        fixture.json(&["get", &task])["sandbox"].is_null().then_some(())
     });
-    insta::assert_snapshot!(stage.lamp(&["shell", &task, "--", "true"]).story());
+    insta::assert_snapshot!(fixture.lamp(&["shell", &task, "--", "true"]).story());
 }

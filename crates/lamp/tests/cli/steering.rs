@@ -2,7 +2,7 @@
 
 use unsupported::supported;
 
-use crate::stage::{Stage, filters};
+use crate::fixture::{Fixture, filters};
 
 /// Asks before it plans, and names a risk when it is told to. `heard` looks at what people said, not at the request.
 const TALKS: &str = r#"make the sum right
@@ -14,42 +14,45 @@ if heard 'name the risk'; then sed -i 's/"risks": \[\]/"risks": ["sums of others
 
 #[test]
 fn a_question_is_answered_and_a_plan_is_sent_back_from_the_command_line() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
-    let task = stage.planned(TALKS);
-    assert_eq!(stage.json(&["get", &task])["question"]["text"], "Which of them?");
-    insta::assert_snapshot!(stage.story(&[
+    let task = fixture.planned(TALKS);
+    assert_eq!(fixture.json(&["get", &task])["question"]["text"], "Which of them?");
+    insta::assert_snapshot!(fixture.story(&[
         &["answer", &task],
         &["reject", &task, "too early"],
         &["answer", &task, "2"],
     ]));
-    let first = stage.wait(&task, "awaiting approval")["plan_waiting"].clone();
-    insta::assert_snapshot!(stage.story(&[
+    let first = fixture.wait(&task, "awaiting approval")["plan_waiting"].clone();
+    insta::assert_snapshot!(fixture.story(&[
         &["answer", &task, "1"],
         &["reject", &task],
         &["reject", &task, "name the risk"],
     ]));
-    let second = stage.until("another plan", || {
-        let waiting = stage.json(&["get", &task])["plan_waiting"].clone();
+    let second = fixture.until("another plan", || {
+        let waiting = fixture.json(&["get", &task])["plan_waiting"].clone();
         (waiting.is_string() && waiting != first).then_some(waiting)
     });
     insta::assert_snapshot!(
-        stage.story(&[&["plan", &task], &["message", &task, "take your time"]])
+        fixture.story(&[&["plan", &task], &["message", &task, "take your time"]])
     );
-    let plan = stage.json(&["plan", &task]);
+    let plan = fixture.json(&["plan", &task]);
     assert_eq!(
         (&plan["plan"]["risks"][0], &plan["earlier"]),
         (&"sums of others change".into(), &1.into())
     );
     // The plan that was sent back cannot be approved any more.
-    let late = stage.lamp(&["approve", &task, first.as_str().unwrap()]);
+    let late = fixture.lamp(&["approve", &task, first.as_str().unwrap()]);
     assert_eq!(late.code(), Some(1), "{}", late.story());
-    assert_eq!(stage.json(&["approve", &task, second.as_str().unwrap()])["plan_approved"], second);
-    stage.wait(&task, "pull request open");
+    assert_eq!(
+        fixture.json(&["approve", &task, second.as_str().unwrap()])["plan_approved"],
+        second
+    );
+    fixture.wait(&task, "pull request open");
 
-    let context = stage.fine(&["get", &task, "--context"]);
+    let context = fixture.fine(&["get", &task, "--context"]);
     assert!(context.starts_with("What its agent was told at "), "{context}");
-    let context = stage.json(&["get", &task, "--context"]);
+    let context = fixture.json(&["get", &task, "--context"]);
     let told = context["texts"].to_string();
     for words in ["the second one", "name the risk", "take your time"] {
         assert!(told.contains(words), "`{words}` in {told}");
@@ -64,22 +67,22 @@ if ! grep -q 'you may'' go' "$TOLD"; then mkfifo ~/never; echo at $((1 + 1)) wor
 
 #[test]
 fn a_task_is_paused_in_the_middle_of_its_work_told_something_and_resumed() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
-    let task = stage.planned(WAITS);
-    let early = stage.lamp(&["resume", &task]);
+    let task = fixture.planned(WAITS);
+    let early = fixture.lamp(&["resume", &task]);
     assert_eq!(early.code(), Some(1), "{}", early.story());
-    stage.approve(&task);
-    stage.heard(&task, "at 2 work");
-    insta::assert_snapshot!(stage.story(&[&["pause", &task], &["pause", &task]]));
-    assert_eq!(stage.json(&["get", &task])["state"], "paused");
-    let listed = stage.json(&["list", "--state", "paused"]);
+    fixture.approve(&task);
+    fixture.heard(&task, "at 2 work");
+    insta::assert_snapshot!(fixture.story(&[&["pause", &task], &["pause", &task]]));
+    assert_eq!(fixture.json(&["get", &task])["state"], "paused");
+    let listed = fixture.json(&["list", "--state", "paused"]);
     assert_eq!(listed["tasks"][0]["id"], task.as_str());
-    assert_eq!(stage.json(&["list", "--state", "failed"])["tasks"].as_array().unwrap().len(), 0);
-    assert_eq!(stage.json(&["message", &task, "you may go"])["state"], "paused");
-    insta::assert_snapshot!(stage.story(&[&["resume", &task]]));
-    stage.wait(&task, "pull request open");
-    let log = stage.fine(&["log", &task]);
+    assert_eq!(fixture.json(&["list", "--state", "failed"])["tasks"].as_array().unwrap().len(), 0);
+    assert_eq!(fixture.json(&["message", &task, "you may go"])["state"], "paused");
+    insta::assert_snapshot!(fixture.story(&[&["resume", &task]]));
+    fixture.wait(&task, "pull request open");
+    let log = fixture.fine(&["log", &task]);
     for kind in ["paused", "messaged", "resumed"] {
         assert!(log.contains(&format!("  {kind} ")), "`{kind}` in {log}");
     }
@@ -87,62 +90,63 @@ fn a_task_is_paused_in_the_middle_of_its_work_told_something_and_resumed() {
 
 #[test]
 fn whoever_watches_is_told_by_the_exit_code_that_somebody_paused_the_task() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let request = "make the sum right\n#research\nmkfifo ~/never; echo at $((1 + 1)) work; read -r _ < ~/never\n";
-    let mut run = stage.command(&["run", request, "--agent", "actor", "--watch"]);
+    let mut run = fixture.command(&["run", request, "--agent", "actor", "--watch"]);
     let mut run = run.stdout(std::process::Stdio::null()).spawn().unwrap();
-    let task = stage.until("the task is begun", || {
-        let tasks = stage.json(&["list"])["tasks"].as_array().unwrap().clone();
+    let task = fixture.until("the task is begun", || {
+        let tasks = fixture.json(&["list"])["tasks"].as_array().unwrap().clone();
         Some(tasks.first()?["id"].as_str().unwrap().to_owned())
     });
-    stage.heard(&task, "at 2 work");
-    assert_eq!(stage.json(&["pause", &task])["state"], "paused");
+    fixture.heard(&task, "at 2 work");
+    assert_eq!(fixture.json(&["pause", &task])["state"], "paused");
     assert_eq!(run.wait().unwrap().code(), Some(4));
-    stage.fine(&["cancel", &task]);
+    fixture.fine(&["cancel", &task]);
 }
 
 #[test]
 fn work_beside_the_conditions_waits_for_others_and_then_goes_on() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
-    let task = stage.planned("make the sum right");
-    let hash = stage.json(&["get", &task])["plan_waiting"].as_str().unwrap().to_owned();
-    stage.fine(&["approve", &task, &hash, "--path", "docs"]);
-    stage.until("the drift", || (stage.json(&["get", &task])["state"] == "paused").then_some(()));
-    assert_eq!(stage.json(&["get", &task])["failure"]["kind"], "plan_drift");
-    insta::assert_snapshot!(stage.story(&[
+    let task = fixture.planned("make the sum right");
+    let hash = fixture.json(&["get", &task])["plan_waiting"].as_str().unwrap().to_owned();
+    fixture.fine(&["approve", &task, &hash, "--path", "docs"]);
+    fixture
+        .until("the drift", || (fixture.json(&["get", &task])["state"] == "paused").then_some(()));
+    assert_eq!(fixture.json(&["get", &task])["failure"]["kind"], "plan_drift");
+    insta::assert_snapshot!(fixture.story(&[
         &["amend", &task],
         &["amend", &task, "--none", "--path", "calc.py"],
         &["amend", &task, "--path", "calc.py", "--budget", "2", "--time", "30m"],
     ]));
-    stage.wait(&task, "pull request open");
-    let early = stage.planned("make the sum right");
-    let refused = stage.lamp(&["amend", &early, "--none", "--json"]);
+    fixture.wait(&task, "pull request open");
+    let early = fixture.planned("make the sum right");
+    let refused = fixture.lamp(&["amend", &early, "--none", "--json"]);
     assert_eq!(refused.code(), Some(1), "{}", refused.story());
 }
 
 #[test]
 fn a_task_that_failed_is_retried_from_a_phase() {
-    let stage = supported!(Stage::build());
+    let fixture = supported!(Fixture::build());
     let _filters = filters();
     let request = "make the sum right\n#research\ntest -f ready || { echo out of $((1 + 1)) ideas >&2; exit 7; }\n";
-    let run = stage.lamp(&["run", request, "--agent", "actor"]);
+    let run = fixture.lamp(&["run", request, "--agent", "actor"]);
     assert_eq!(run.code(), Some(1), "{}", run.story());
-    let failed = stage.json(&["get", "last"]);
+    let failed = fixture.json(&["get", "last"]);
     assert_eq!(
         (&failed["state"], &failed["failure"]["kind"]),
         (&"failed".into(), &"agent_error".into())
     );
     assert!(failed["failure"]["last_lines"].to_string().contains("out of 2 ideas"), "{failed:#}");
     let task = failed["id"].as_str().unwrap().to_owned();
-    assert_eq!(stage.lamp(&["retry", &task, "--from", "dinner"]).code(), Some(2));
-    insta::assert_snapshot!(stage.story(&[&["retry", &task, "--from", "deliver"]]));
+    assert_eq!(fixture.lamp(&["retry", &task, "--from", "dinner"]).code(), Some(2));
+    insta::assert_snapshot!(fixture.story(&[&["retry", &task, "--from", "deliver"]]));
 
-    stage.commit("ready", "");
-    insta::assert_snapshot!(stage.story(&[&["retry", &task, "--from", "research"]]));
-    stage.wait(&task, "awaiting approval");
-    stage.approve(&task);
-    stage.wait(&task, "pull request open");
-    let late = stage.lamp(&["retry", &task, "--json"]);
+    fixture.commit("ready", "");
+    insta::assert_snapshot!(fixture.story(&[&["retry", &task, "--from", "research"]]));
+    fixture.wait(&task, "awaiting approval");
+    fixture.approve(&task);
+    fixture.wait(&task, "pull request open");
+    let late = fixture.lamp(&["retry", &task, "--json"]);
     assert_eq!(late.code(), Some(1), "{}", late.story());
 }

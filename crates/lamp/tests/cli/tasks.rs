@@ -2,7 +2,7 @@
 
 use unsupported::supported;
 
-use crate::stage::{CALC, Stage};
+use crate::fixture::{CALC, Fixture};
 
 /// The kinds of events that a log without a terminal has told.
 fn kinds(log: &str) -> Vec<&str> {
@@ -12,10 +12,10 @@ fn kinds(log: &str) -> Vec<&str> {
 
 #[test]
 fn a_person_gets_from_a_sentence_to_a_merged_change_by_what_is_printed() {
-    let stage = supported!(Stage::build());
-    stage.server.world().write("calc/notes.txt", "mine");
+    let fixture = supported!(Fixture::build());
+    fixture.server.world().write("calc/notes.txt", "mine");
 
-    let run = stage.lamp(&["run", "make the sum right", "--agent", "mender"]);
+    let run = fixture.lamp(&["run", "make the sum right", "--agent", "mender"]);
     assert_eq!(run.code(), Some(3), "{}", run.story());
     let told = ["requested", "admitted", "prepared", "researched", "plan_submitted"];
     assert_eq!(kinds(&run.out()), told);
@@ -25,54 +25,54 @@ fn a_person_gets_from_a_sentence_to_a_merged_change_by_what_is_printed() {
     }
 
     // Where nobody can be asked, the plan has to be named, and it has to be the one that waits.
-    let unnamed = stage.lamp(&["approve", "last"]);
+    let unnamed = fixture.lamp(&["approve", "last"]);
     assert_eq!(unnamed.code(), Some(1), "{}", unnamed.story());
-    let wrong = stage.lamp(&["approve", "last", &"0".repeat(64)]);
+    let wrong = fixture.lamp(&["approve", "last", &"0".repeat(64)]);
     assert!(
         wrong.code() == Some(1) && wrong.err().contains("nothing was approved"),
         "{}",
         wrong.story()
     );
-    assert_eq!(stage.json(&["get", "last"])["state"], "awaiting approval");
+    assert_eq!(fixture.json(&["get", "last"])["state"], "awaiting approval");
 
     // The line that was printed is typed as it is.
     let line = err.lines().find(|line| line.trim_start().starts_with("lamp approve")).unwrap();
     let words: Vec<&str> = line.split_whitespace().take(4).skip(1).collect();
-    let approved = stage.lamp(&words);
+    let approved = fixture.lamp(&words);
     assert_eq!(approved.code(), Some(0), "{}", approved.story());
 
-    let followed = stage.wait("last", "pull request open");
+    let followed = fixture.wait("last", "pull request open");
     let number = followed["pull_request"].as_u64().unwrap().to_string();
-    assert!(stage.lamp(&["diff", "last"]).out().contains("+    return a + b"));
-    assert_eq!(stage.lamp(&["review", "last"]).code(), Some(0));
+    assert!(fixture.lamp(&["diff", "last"]).out().contains("+    return a + b"));
+    assert_eq!(fixture.lamp(&["review", "last"]).code(), Some(0));
 
-    let verified = stage.lamp(&["verify", "last", "--save", "receipt.json"]);
+    let verified = fixture.lamp(&["verify", "last", "--save", "receipt.json"]);
     assert_eq!(verified.code(), Some(0), "{}", verified.story());
     assert!(!verified.out().contains("does not hold"), "{}", verified.story());
     // A file that is called as the pull request is, whoever delivered it, is not what is meant.
-    fs_err::write(stage.server.world().path().join("calc").join(&number), "no receipt").unwrap();
-    assert_eq!(stage.lamp(&["verify", &number]).code(), Some(0));
-    fs_err::remove_file(stage.server.world().path().join("calc").join(&number)).unwrap();
+    fs_err::write(fixture.server.world().path().join("calc").join(&number), "no receipt").unwrap();
+    assert_eq!(fixture.lamp(&["verify", &number]).code(), Some(0));
+    fs_err::remove_file(fixture.server.world().path().join("calc").join(&number)).unwrap();
     // The file alone, with the wrong commit, and with one letter changed.
-    assert_eq!(stage.lamp(&["verify", "receipt.json"]).code(), Some(0));
-    assert_eq!(stage.lamp(&["verify", "receipt.json", "--commit", "HEAD"]).code(), Some(1));
-    let receipt = stage.server.world().path().join("calc/receipt.json");
+    assert_eq!(fixture.lamp(&["verify", "receipt.json"]).code(), Some(0));
+    assert_eq!(fixture.lamp(&["verify", "receipt.json", "--commit", "HEAD"]).code(), Some(1));
+    let receipt = fixture.server.world().path().join("calc/receipt.json");
     let changed =
         fs_err::read_to_string(&receipt).unwrap().replacen("\"payload\":\"e", "\"payload\":\"f", 1);
     fs_err::write(&receipt, changed).unwrap();
-    let tampered = stage.lamp(&["verify", "receipt.json"]);
+    let tampered = fixture.lamp(&["verify", "receipt.json"]);
     assert!(
         tampered.code() == Some(1) && tampered.err().contains("not to be trusted"),
         "{}",
         tampered.story()
     );
 
-    let merged = stage.lamp(&["pr", "merge", &number]);
+    let merged = fixture.lamp(&["pr", "merge", &number]);
     assert_eq!(merged.code(), Some(0), "{}", merged.story());
     assert!(merged.out().contains("was merged"), "{}", merged.story());
-    let file = stage.server.world().path().join("calc/calc.py");
+    let file = fixture.server.world().path().join("calc/calc.py");
     assert_eq!(fs_err::read_to_string(file).unwrap(), CALC.replace("a - b", "a + b"));
-    let log = stage.lamp(&["log", "-f", "last"]);
+    let log = fixture.lamp(&["log", "-f", "last"]);
     assert_eq!(
         (log.code(), kinds(&log.out()).last().copied()),
         (Some(0), Some("done")),
@@ -80,8 +80,8 @@ fn a_person_gets_from_a_sentence_to_a_merged_change_by_what_is_printed() {
         log.story()
     );
     // From a line to the request, the plan and its reason for this file, who approved it, and what the agent said meanwhile.
-    let why = stage.lamp(&["why", "calc.py:2"]);
-    let task = stage.json(&["get", "last"]);
+    let why = fixture.lamp(&["why", "calc.py:2"]);
+    let task = fixture.json(&["get", "last"]);
     let plan = words.last().unwrap().get(..12).unwrap();
     for words in [
         task["id"].as_str().unwrap(),
@@ -99,8 +99,8 @@ fn a_person_gets_from_a_sentence_to_a_merged_change_by_what_is_printed() {
 
 #[test]
 fn a_cancelled_task_says_so_with_its_exit_code_and_unknown_ones_are_told_from_known() {
-    let stage = supported!(Stage::build());
-    let none = stage.lamp(&["get", "last"]);
+    let fixture = supported!(Fixture::build());
+    let none = fixture.lamp(&["get", "last"]);
     assert!(
         none.code() == Some(1) && none.err().contains("there are no tasks yet"),
         "{}",
@@ -108,7 +108,7 @@ fn a_cancelled_task_says_so_with_its_exit_code_and_unknown_ones_are_told_from_kn
     );
 
     let run =
-        stage.lamp(&["run", "make the sum right", "--agent", "mender", "--plan-only", "--json"]);
+        fixture.lamp(&["run", "make the sum right", "--agent", "mender", "--plan-only", "--json"]);
     assert_eq!(run.code(), Some(0), "{}", run.story());
     let last: serde_json::Value = serde_json::from_str(run.out().lines().last().unwrap()).unwrap();
     assert_eq!(
@@ -117,19 +117,19 @@ fn a_cancelled_task_says_so_with_its_exit_code_and_unknown_ones_are_told_from_kn
     );
 
     // A script waits so, and is told what for: on a plan it ends as `lamp run` does.
-    let waits = stage.lamp(&["log", "-f", "last"]);
+    let waits = fixture.lamp(&["log", "-f", "last"]);
     assert_eq!(waits.code(), Some(3), "{}", waits.story());
     let approve = format!("lamp approve {}", last["task"]["short"].as_str().unwrap());
     assert!(waits.err().contains(&approve), "{}", waits.story());
-    let refused = stage.lamp(&["resume", "last", "--json"]);
+    let refused = fixture.lamp(&["resume", "last", "--json"]);
     let error: serde_json::Value = serde_json::from_str(refused.err().trim()).unwrap();
     assert_eq!((refused.code(), &error["error"]["code"]), (Some(1), &"not_now".into()));
 
-    let unknown = stage.lamp(&["get", "t_00000000"]);
+    let unknown = fixture.lamp(&["get", "t_00000000"]);
     assert!(unknown.err().contains("these are the newest:\n  t_"), "{}", unknown.story());
-    assert_eq!(stage.lamp(&["cancel", "last"]).code(), Some(0));
-    assert_eq!(stage.lamp(&["log", "-f", "last"]).code(), Some(5));
-    let nothing = stage.lamp(&["run", " "]);
+    assert_eq!(fixture.lamp(&["cancel", "last"]).code(), Some(0));
+    assert_eq!(fixture.lamp(&["log", "-f", "last"]).code(), Some(5));
+    let nothing = fixture.lamp(&["run", " "]);
     assert!(
         nothing.code() == Some(1) && nothing.err().contains("there is nothing to say"),
         "{}",

@@ -1,7 +1,7 @@
 //! A sandbox whose walls another program builds: an OCI runtime.
 //!
 //! ```text
-//!   server ──plan──▶ this process ──ids, mounts──▶ keeper (first process) ──▶ runtime ──▶ guest
+//!   server ──plan──▶ this process ──ids, mounts──▶ carrier (first process) ──▶ runtime ──▶ guest
 //!     │                                               │  relay  ◀──pipes──────────────────┘
 //!     └──────────control socket───────────────────────┘
 //! ```
@@ -14,13 +14,13 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`home`] | what the box shows of the host: programs and libraries, a few devices |
-//! | [`keeper`] | the first process: moves into the box, starts the runtime |
+//! | [`carrier`] | the first process: moves into the box, starts the runtime |
 //! | [`relay`] | carries frames between the server and the guest |
 //! | [`frames`] | finds whole frames in a stream |
 
+mod carrier;
 mod frames;
 mod home;
-mod keeper;
 mod relay;
 
 use std::{
@@ -57,7 +57,7 @@ use crate::{
     users,
 };
 
-use self::{home::Home, keeper::Newcomer};
+use self::{carrier::Newcomer, home::Home};
 
 const NAMESPACES: [i32; 5] = [
     libc::CLONE_NEWUSER,
@@ -78,11 +78,11 @@ pub(crate) fn serve(mut server: UnixStream, guest: OwnedFd) -> io::Result<()> {
     let Some(hosted) = frame::read::<Hosted>(&mut server)? else { return Ok(()) };
     match make(&hosted, guest) {
         Err(failure) => frame::write(&mut server, &Answer::Failed(failure)),
-        Ok((answer, keeper)) => {
+        Ok((answer, carrier)) => {
             let told = frame::write(&mut server, &answer);
             if told.is_err() {
                 // Whoever wanted it has gone, and nobody else knows of it.
-                end(&keeper);
+                end(&carrier);
             }
             told
         }
@@ -109,7 +109,7 @@ fn make(hosted: &Hosted, guest: OwnedFd) -> Result<(Answer, OwnedFd), Failure> {
         Side::Parent { pid, handle } => (pid, handle),
         Side::Child => {
             let newcomer = Newcomer { hosted, guest, listener, home, root, binds, filters };
-            keeper::live(&theirs, newcomer)
+            carrier::live(&theirs, newcomer)
         }
     };
     drop((theirs, listener, home, root, binds, nothing));
@@ -167,8 +167,8 @@ fn hear(line: &OwnedFd) -> Result<(), Failure> {
     }
 }
 
-fn end(keeper: &OwnedFd) {
-    let _gone_already = pidfd_send_signal(keeper, Signal::KILL);
-    let mut polled = [PollFd::from_borrowed_fd(keeper.as_fd(), PollFlags::IN)];
+fn end(carrier: &OwnedFd) {
+    let _gone_already = pidfd_send_signal(carrier, Signal::KILL);
+    let mut polled = [PollFd::from_borrowed_fd(carrier.as_fd(), PollFlags::IN)];
     let _late = poll(&mut polled, Some(&FAREWELL));
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::{
-    binding::{Binding, Exposure, Header, Place},
+    binding::{Binding, Exposure, Header, Placement},
     seal::{Rewrapped, SealError, Sealer},
 };
 
@@ -114,12 +114,12 @@ impl Record {
 
 fn line_of(description: &Description) -> Result<String, SealError> {
     let Description { name, binding, note, version, created, updated } = description;
-    let place = |place: &Place| match place {
-        Place::Header(header) => {
+    let place = |place: &Placement| match place {
+        Placement::Header(header) => {
             LinePlace::Header { name: header.name().to_owned(), prefix: header.prefix().to_owned() }
         }
-        Place::Basic => LinePlace::Basic,
-        Place::Query(name) => LinePlace::Query { name: name.as_str().to_owned() },
+        Placement::Basic => LinePlace::Basic,
+        Placement::Query(name) => LinePlace::Query { name: name.as_str().to_owned() },
     };
     let line = Line {
         format: FORMAT,
@@ -147,10 +147,10 @@ impl Line {
         let place = |place: LinePlace| {
             Ok(match place {
                 LinePlace::Header { name, prefix } => {
-                    Place::Header(Header::new(&name, &prefix).map_err(told)?)
+                    Placement::Header(Header::new(&name, &prefix).map_err(told)?)
                 }
-                LinePlace::Basic => Place::Basic,
-                LinePlace::Query { name } => Place::Query(name.parse().map_err(told)?),
+                LinePlace::Basic => Placement::Basic,
+                LinePlace::Query { name } => Placement::Query(name.parse().map_err(told)?),
             })
         };
         let binding = Binding {

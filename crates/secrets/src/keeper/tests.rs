@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    binding::{Exposure, Place},
+    binding::{Exposure, Placement},
     randomness::SystemRandomness,
 };
 
@@ -67,9 +67,9 @@ fn entry(text: &str, value: &str) -> Entry {
     let binding = Binding {
         hosts: vec!["api.github.com".parse().unwrap(), "*.example.com".parse().unwrap()],
         places: vec![
-            Place::Header("Authorization: Bearer".parse().unwrap()),
-            Place::Basic,
-            Place::Query("key".parse().unwrap()),
+            Placement::Header("Authorization: Bearer".parse().unwrap()),
+            Placement::Basic,
+            Placement::Query("key".parse().unwrap()),
         ],
         agents: vec!["fixer".parse().unwrap()],
         exposure: Exposure::Never,

@@ -10,7 +10,7 @@ use domain::{id::SandboxId, policy::HostName};
 use egress::broker::credentials::{Bound, Credentials, For, Seal};
 use futures::future::BoxFuture;
 use proxy::ask;
-use secrets::{binding::Place, keeper::Keeper, seal::Sealer};
+use secrets::{binding::Placement, keeper::Keeper, seal::Sealer};
 
 /// Hands out what a run may have. A task's sandbox must have been granted; a person's is the person's own.
 #[derive(Debug)]
@@ -119,11 +119,11 @@ impl Credentials for Handed {
     }
 }
 
-fn place(place: &Place) -> ask::Place {
+fn place(place: &Placement) -> ask::Place {
     match place {
-        Place::Header(header) => ask::Place::Header(header.name().to_owned()),
-        Place::Basic => ask::Place::Basic,
-        Place::Query(parameter) => ask::Place::Query(parameter.as_str().to_owned()),
+        Placement::Header(header) => ask::Place::Header(header.name().to_owned()),
+        Placement::Basic => ask::Place::Basic,
+        Placement::Query(parameter) => ask::Place::Query(parameter.as_str().to_owned()),
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
         let keeper = Keeper::open(at.path().join("secrets"), master, SystemRandomness).unwrap();
         let binding = |agents: &[&str]| Binding {
             hosts: vec!["api.example.com".parse().unwrap()],
-            places: vec![Place::Basic],
+            places: vec![Placement::Basic],
             agents: agents.iter().map(|agent| agent.parse().unwrap()).collect(),
             exposure: Exposure::Never,
         };

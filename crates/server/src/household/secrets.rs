@@ -94,7 +94,7 @@ mod tests {
     };
     use domain::{agent::Tier, cost::Cost, task::Purpose, time::Timestamp};
     use secrets::{
-        binding::{Binding, Exposure, Place},
+        binding::{Binding, Exposure, Placement},
         keeper::{Entry, Master},
         randomness::SystemRandomness,
     };
@@ -121,7 +121,7 @@ mod tests {
         let keeper = Keeper::open(directory.join("secrets"), master, SystemRandomness).unwrap();
         let binding = Binding {
             hosts: vec!["api.example.com".parse().unwrap()],
-            places: vec![Place::Basic],
+            places: vec![Placement::Basic],
             agents: vec![],
             exposure: Exposure::Never,
         };

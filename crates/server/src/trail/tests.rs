@@ -24,7 +24,7 @@ struct World {
 
 async fn world() -> World {
     let directory = tempfile::tempdir().unwrap();
-    let place = store::Place::new(directory.path().join("data"));
+    let place = store::DataDirectory::new(directory.path().join("data"));
     let url = format!("sqlite:{}", directory.path().join("lamp.db").display());
     let store = Arc::new(store::open(&url, &place).await.unwrap());
     let master = Master::File(directory.path().join("master.key"));

@@ -4,11 +4,11 @@ use std::{path::Path, process::Command};
 
 use domain::{task::Report, transcript::AgentEvent};
 use fs_err as fs;
-use store::{BackupError, OpenError, Page, Place, Store};
+use store::{BackupError, DataDirectory, OpenError, Page, Store};
 
 use crate::{append::sandbox, home::Home, life::Life, transcript::saying};
 
-async fn open(place: &Place) -> Store {
+async fn open(place: &DataDirectory) -> Store {
     store::open(&place.sqlite_url(), place).await.unwrap()
 }
 
@@ -58,7 +58,7 @@ async fn a_backup_taken_while_tasks_run_is_one_whole_moment() {
     let (saved, ()) = tokio::join!(home.store.back_up(&to), writing);
     saved.unwrap();
     assert_eq!(check(&home.store).await, 60);
-    let place = Place::new(home.place.directory().join("restored"));
+    let place = DataDirectory::new(home.place.directory().join("restored"));
     store::restore(&to, &place, || Ok(())).unwrap();
     let restored = open(&place).await;
     let count = check(&restored).await;
@@ -91,7 +91,7 @@ async fn a_journal_that_was_left_behind_is_not_played_into_a_backup() {
     let to = home.place.directory().join("backup");
     home.store.back_up(&to).await.unwrap();
     for ending in ["-wal", "-shm", "-journal"] {
-        let place = Place::new(home.place.directory().join(format!("with{ending}")));
+        let place = DataDirectory::new(home.place.directory().join(format!("with{ending}")));
         fs::create_dir_all(place.directory()).unwrap();
         let left = place.directory().join(format!("lamp.db{ending}"));
         fs::write(&left, "old").unwrap();
@@ -103,7 +103,7 @@ async fn a_journal_that_was_left_behind_is_not_played_into_a_backup() {
 #[tokio::test]
 async fn what_is_no_backup_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let place = Place::new(directory.path().join("data"));
+    let place = DataDirectory::new(directory.path().join("data"));
     let from = directory.path().join("from");
     let refused = |from: &Path| {
         let outcome = store::restore(from, &place, || Ok(()));
@@ -122,10 +122,13 @@ async fn a_place_in_use_is_not_restored_to() {
     let home = Home::sqlite().await;
     let to = home.place.directory().join("backup");
     home.store.back_up(&to).await.unwrap();
-    let place = Place::new(home.place.directory().join("other"));
+    let place = DataDirectory::new(home.place.directory().join("other"));
     let _server = place.lock().unwrap();
     let outcome = store::restore(&to, &place, || Ok(()));
-    assert!(matches!(outcome, Err(BackupError::Place(OpenError::InUse { .. }))), "{outcome:?}");
+    assert!(
+        matches!(outcome, Err(BackupError::DataDirectory(OpenError::InUse { .. }))),
+        "{outcome:?}"
+    );
 }
 
 #[tokio::test]
@@ -135,7 +138,7 @@ async fn a_restore_that_was_interrupted_can_be_done_again() {
     let to = home.place.directory().join("backup");
     home.store.back_up(&to).await.unwrap();
     let notes = home.store.blobs().put(b"notes of 1").unwrap().to_string();
-    let place = Place::new(home.place.directory().join("restored"));
+    let place = DataDirectory::new(home.place.directory().join("restored"));
     let torn = place.blobs().join(&notes[..2]).join(&notes);
     fs::create_dir_all(torn.parent().unwrap()).unwrap();
     fs::write(&torn, "note").unwrap();
@@ -167,7 +170,7 @@ async fn a_dump_and_a_copy_bring_a_postgresql_store_back() {
         .arg("--file")
         .arg(&dump)
         .arg(&home.url));
-    let place = Place::new(home.place.directory().join("restored"));
+    let place = DataDirectory::new(home.place.directory().join("restored"));
     fs::create_dir_all(place.directory()).unwrap();
     let url = server.new_database("restored").unwrap();
     run(Command::new(program("pg_restore")).arg("--no-owner").args(["--dbname", &url]).arg(&dump));

@@ -8,7 +8,7 @@ use std::{path::PathBuf, process::Command};
 
 use domain::digest::Digest;
 use fs_err as fs;
-use store::{BlobError, Place, StoreError};
+use store::{BlobError, DataDirectory, StoreError};
 
 use crate::life::{Life, beginning, id, request, requested};
 
@@ -78,7 +78,7 @@ async fn a_full_disk_loses_nothing_and_passes() {
 }
 
 async fn a_full_disk_loses_nothing(directory: PathBuf) {
-    let place = Place::new(directory.join("data"));
+    let place = DataDirectory::new(directory.join("data"));
     let store = store::open(&place.sqlite_url(), &place).await.unwrap();
     let mut life = Life::begin(&store, 1, 0).await;
     let ballast = fill(&directory);
@@ -139,7 +139,7 @@ async fn a_blob_that_does_not_fit_leaves_nothing_behind() {
 }
 
 async fn a_blob_leaves_nothing(directory: PathBuf) {
-    let place = Place::new(directory.join("data"));
+    let place = DataDirectory::new(directory.join("data"));
     let store = store::open(&place.sqlite_url(), &place).await.unwrap();
     let bytes = vec![3; 4_000_000];
     let error = store.blobs().put(&bytes).unwrap_err();

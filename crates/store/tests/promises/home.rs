@@ -1,7 +1,7 @@
 //! A database for one test, with a second door: raw SQL, as someone with the password has it.
 
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
-use store::{OpenOptions, Place, Store};
+use store::{DataDirectory, OpenOptions, Store};
 use tempfile::TempDir;
 use testkit::postgres::Postgres;
 
@@ -12,7 +12,7 @@ pub(crate) const PATIENT: OpenOptions =
 pub(crate) struct Home {
     pub(crate) store: Store,
     pub(crate) url: String,
-    pub(crate) place: Place,
+    pub(crate) place: DataDirectory,
     pub(crate) kind: Kind,
     _directory: TempDir,
 }
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 impl Home {
     pub(crate) async fn sqlite() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::new(directory.path().join("data"));
+        let place = DataDirectory::new(directory.path().join("data"));
         let url = place.sqlite_url();
         Self::open(directory, place, url, Kind::Sqlite).await
     }
@@ -34,13 +34,13 @@ impl Home {
     /// A new database named after `promise`, as far as PostgreSQL takes names.
     pub(crate) async fn postgres(server: &Postgres, promise: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::new(directory.path().join("data"));
+        let place = DataDirectory::new(directory.path().join("data"));
         let name: String = promise.chars().take(60).collect();
         let url = server.new_database(&name).unwrap();
         Self::open(directory, place, url, Kind::Postgres).await
     }
 
-    async fn open(directory: TempDir, place: Place, url: String, kind: Kind) -> Self {
+    async fn open(directory: TempDir, place: DataDirectory, url: String, kind: Kind) -> Self {
         let store = store::open_with(&url, &place, PATIENT).await.unwrap();
         Self { store, url, place, kind, _directory: directory }
     }

@@ -4,7 +4,7 @@ use std::{error::Error, time::Duration};
 
 use fs_err as fs;
 use sqlx::Executor as _;
-use store::{OpenError, OpenOptions, Place, StoreError};
+use store::{DataDirectory, OpenError, OpenOptions, StoreError};
 
 use crate::{
     home::Home,
@@ -32,7 +32,7 @@ fn told(error: &dyn Error) -> String {
     told
 }
 
-async fn refusal(url: &str, place: &Place) -> OpenError {
+async fn refusal(url: &str, place: &DataDirectory) -> OpenError {
     store::open_with(url, place, SHORT).await.expect_err(url)
 }
 
@@ -81,7 +81,7 @@ async fn a_closed_store_says_so(home: Home) {
 #[tokio::test]
 async fn an_address_that_is_no_database_is_refused_without_its_password() {
     let directory = tempfile::tempdir().unwrap();
-    let place = Place::new(directory.path());
+    let place = DataDirectory::new(directory.path());
     let wrong = [
         "postgress://ann:hunter2@db/lamp",
         "ann:hunter2@db/lamp",
@@ -114,11 +114,11 @@ async fn a_place_that_cannot_hold_data_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
-    let place = Place::new(file.join("below"));
+    let place = DataDirectory::new(file.join("below"));
     let error = refusal(&place.sqlite_url(), &place).await;
     assert!(matches!(&error, OpenError::Directory { path, .. } if path == place.directory()));
     assert!(matches!(place.lock(), Err(OpenError::Directory { .. })));
-    let elsewhere = Place::new(directory.path().join("data"));
+    let elsewhere = DataDirectory::new(directory.path().join("data"));
     let error = refusal(&format!("sqlite:{}/lamp.db", file.display()), &elsewhere).await;
     assert!(matches!(error, OpenError::Store(StoreError::Unreachable(_))), "{error:?}");
 }
@@ -134,7 +134,7 @@ async fn only_its_owner_can_look_into_a_new_place() {
 #[tokio::test]
 async fn a_file_that_is_no_database_is_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
-    let place = Place::new(directory.path());
+    let place = DataDirectory::new(directory.path());
     let letter = "Dear database, ".repeat(1_000);
     fs::write(place.database(), &letter).unwrap();
     let error = refusal(&place.sqlite_url(), &place).await;
@@ -187,7 +187,7 @@ async fn a_locked_database_says_so_and_works_when_it_is_free() {
 #[tokio::test]
 async fn one_server_at_a_time_drives_a_place() {
     let directory = tempfile::tempdir().unwrap();
-    let place = Place::new(directory.path().join("data"));
+    let place = DataDirectory::new(directory.path().join("data"));
     let lock = place.lock().unwrap();
     let error = place.lock().unwrap_err();
     assert!(matches!(&error, OpenError::InUse { path } if path == place.directory()), "{error:?}");

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use domain::{id::TaskId, transcript::AgentEvent};
 use futures::future::join_all;
 use sqlx::{Connection as _, Executor as _, PgConnection};
-use store::{Change, Growth, Heard, OpenError, OpenOptions, Place, Store, StoreError};
+use store::{Change, DataDirectory, Growth, Heard, OpenError, OpenOptions, Store, StoreError};
 use testkit::postgres::Postgres;
 use tokio::{
     net::{UnixListener, UnixStream},
@@ -188,7 +188,7 @@ async fn a_store_that_is_cut_off_notices_and_holds_up_nobody() {
 async fn a_server_that_never_answers_is_unreachable() {
     let here = tempfile::tempdir().unwrap();
     let _silent = UnixListener::bind(here.path().join(SOCKET)).unwrap();
-    let place = Place::new(here.path().join("data"));
+    let place = DataDirectory::new(here.path().join("data"));
     let url = format!("postgres:///lamp?host={}&user=lamp", here.path().display());
     let opening = store::open_with(&url, &place, SHORT);
     let error = tokio::time::timeout(Duration::from_secs(10), opening).await.unwrap().unwrap_err();
@@ -200,7 +200,7 @@ async fn servers_that_start_together_make_the_tables_once() {
     let server = Postgres::start().unwrap();
     let url = server.new_database("together").unwrap();
     let directory = tempfile::tempdir().unwrap();
-    let place = Place::new(directory.path());
+    let place = DataDirectory::new(directory.path());
     let stores = join_all((0..4).map(|_| store::open(&url, &place))).await;
     for (store, number) in stores.into_iter().zip(1..) {
         Life::begin(&store.unwrap(), number, 0).await;

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 pub use body::{BodyError, Wanted, judge as judge_body};
 
-use super::place::Place;
+use super::endpoint::Endpoint;
 use proxy::ask::{Dialect, Scheme};
 
 #[cfg(test)]
@@ -132,7 +132,7 @@ pub struct ModelRoute {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    pub place: Place,
+    pub place: Endpoint,
     /// None: the name is resolved, and must be public.
     pub addresses: Vec<IpAddr>,
     /// Certificates of the authority that vouches for it, as PEM.
@@ -147,7 +147,7 @@ pub struct ModelCall<'a> {
     pub operation: &'a Operation,
     /// The model, where the path names it.
     pub named: Option<String>,
-    pub place: Place,
+    pub place: Endpoint,
     /// Path and query for the upstream, without the program's credentials.
     pub target: String,
 }
@@ -180,9 +180,9 @@ impl Provider {
     }
 
     /// The usual place.
-    pub fn place(&self) -> Option<Place> {
+    pub fn place(&self) -> Option<Endpoint> {
         let host: HostName = self.host.as_deref()?.parse().ok()?;
-        Some(Place::new(Scheme::Https, host, 443, &self.base))
+        Some(Endpoint::new(Scheme::Https, host, 443, &self.base))
     }
 
     /// Headers that are taken out, in small letters.
@@ -242,7 +242,7 @@ fn plain(name: &str) -> String {
 pub struct Models {
     routes: Vec<(ModelRoute, Provider)>,
     /// The hosts of vendors that nobody has set up, to say so.
-    idle: Vec<(ModelProvider, Place)>,
+    idle: Vec<(ModelProvider, Endpoint)>,
 }
 
 impl Models {
@@ -382,7 +382,10 @@ fn call<'a>(
 }
 
 /// The vendor's own host, and the one that the platform team has set.
-fn places<'a>(route: &'a ModelRoute, provider: &'a Provider) -> impl Iterator<Item = Place> + 'a {
+fn places<'a>(
+    route: &'a ModelRoute,
+    provider: &'a Provider,
+) -> impl Iterator<Item = Endpoint> + 'a {
     provider.place().into_iter().chain(route.upstream.as_ref().map(|it| it.place.clone()))
 }
 

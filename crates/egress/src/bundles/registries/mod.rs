@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::policy::{Ecosystem, HostName};
 
-use super::place::Place;
+use super::endpoint::Endpoint;
 use proxy::ask::Scheme;
 
 #[cfg(test)]
@@ -49,21 +49,21 @@ pub struct Answers {
 /// What the answers mean.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    pub places: BTreeSet<Place>,
+    pub places: BTreeSet<Endpoint>,
     /// Settings that could not be used, each as a sentence for the operator.
     pub problems: Vec<String>,
 }
 
 /// The registries of one sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RegistryHosts(BTreeMap<Ecosystem, BTreeSet<Place>>);
+pub struct RegistryHosts(BTreeMap<Ecosystem, BTreeSet<Endpoint>>);
 
 impl RegistryHosts {
-    pub fn new(places: impl IntoIterator<Item = (Ecosystem, BTreeSet<Place>)>) -> Self {
+    pub fn new(places: impl IntoIterator<Item = (Ecosystem, BTreeSet<Endpoint>)>) -> Self {
         Self(places.into_iter().filter(|(_, places)| !places.is_empty()).collect())
     }
 
-    pub fn of(&self, ecosystem: Ecosystem) -> impl Iterator<Item = &Place> {
+    pub fn of(&self, ecosystem: Ecosystem) -> impl Iterator<Item = &Endpoint> {
         self.0.get(&ecosystem).into_iter().flatten()
     }
 
@@ -71,7 +71,7 @@ impl RegistryHosts {
     #[must_use]
     pub fn overridden(mut self, hosts: &BTreeMap<Ecosystem, Vec<HostName>>) -> Self {
         for (ecosystem, hosts) in hosts {
-            let place = |host: &HostName| Place::new(Scheme::Https, host.clone(), 443, "");
+            let place = |host: &HostName| Endpoint::new(Scheme::Https, host.clone(), 443, "");
             self.0.insert(*ecosystem, hosts.iter().map(place).collect());
         }
         self
@@ -128,11 +128,11 @@ impl Found {
         }
     }
 
-    fn read(&mut self, whose: &str, text: &str) -> Option<Place> {
+    fn read(&mut self, whose: &str, text: &str) -> Option<Endpoint> {
         match text.parse() {
             Ok(place) => Some(place),
             Err(error) => {
-                let error: super::place::PlaceError = error;
+                let error: super::endpoint::EndpointError = error;
                 self.problems.push(format!("{whose}: {error}"));
                 None
             }

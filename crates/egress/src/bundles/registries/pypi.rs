@@ -4,7 +4,7 @@
 //! files beside the index, so everything beside `simple/` belongs to it.
 
 use super::{Answers, Found, Sources, settings};
-use crate::bundles::place::Place;
+use crate::bundles::endpoint::Endpoint;
 
 /// pip's own default, and the host that its files are on.
 const DEFAULT: &[&str] = &[
@@ -62,7 +62,7 @@ pub(super) fn places(answers: &Answers) -> Found {
 }
 
 /// `https://host/a/simple` is a part of `https://host/a`, where the files are too.
-fn beside_simple(index: &Place) -> Place {
+fn beside_simple(index: &Endpoint) -> Endpoint {
     let root = index.root().strip_suffix("/simple").unwrap_or(index.root());
-    Place::new(index.scheme(), index.host().clone(), index.port(), root)
+    Endpoint::new(index.scheme(), index.host().clone(), index.port(), root)
 }

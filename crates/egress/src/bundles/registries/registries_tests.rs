@@ -137,7 +137,7 @@ fn debian_has_lines_and_stanzas() {
 
 #[test]
 fn the_platform_teams_word_replaces_what_was_found() {
-    let place: Place = "https://found.example.com/x".parse().unwrap();
+    let place: Endpoint = "https://found.example.com/x".parse().unwrap();
     let found = RegistryHosts::new([
         (Ecosystem::Npm, BTreeSet::from([place.clone()])),
         (Ecosystem::Pypi, BTreeSet::from([place])),

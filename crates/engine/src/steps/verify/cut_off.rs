@@ -13,7 +13,7 @@ use domain::{
     task::Event,
 };
 use feedback::{
-    place::Place,
+    location::Location,
     verdict::{CheckVerdict, Conclusion, Outcome, Reason, Verdict},
 };
 
@@ -82,7 +82,7 @@ fn reasons(check: &CheckVerdict, run: &Captured, refused: &[Refused]) -> Option<
         | Outcome::Regressed(Reason::NoTestReached | Reason::Stopped | Reason::Unexplained) => true,
         // An error without a place is what is said of a check that says nothing.
         Outcome::Regressed(Reason::NewErrors) => {
-            check.new_errors.iter().all(|error| error.place == Place::Unsaid)
+            check.new_errors.iter().all(|error| error.place == Location::Unsaid)
         }
         Outcome::KnownFailure => check.head.as_ref().is_some_and(|side| {
             let tests = side.counts.tests;

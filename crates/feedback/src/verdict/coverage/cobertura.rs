@@ -6,7 +6,7 @@ use quick_xml::{
 };
 
 use super::{Coverage, CoverageError, Hit};
-use crate::place::{Workspace, WorkspacePath};
+use crate::location::{Workspace, WorkspacePath};
 
 const SOURCES_LIMIT: usize = 32;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Coverage, CoverageError, Hit};
-use crate::place::Workspace;
+use crate::location::Workspace;
 
 /// What is asked of a report. Read as these types, a number takes four bytes instead of the many of any value.
 #[derive(Deserialize)]

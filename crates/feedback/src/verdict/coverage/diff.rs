@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::place::{Workspace, WorkspacePath};
+use crate::location::{Workspace, WorkspacePath};
 
 /// Of a longer difference only the beginning is read.
 pub const DIFF_BYTES: usize = 32 * 1024 * 1024;

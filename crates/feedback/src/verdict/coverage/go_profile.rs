@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Coverage, CoverageError, Hit};
-use crate::place::{Workspace, WorkspacePath};
+use crate::location::{Workspace, WorkspacePath};
 
 /// No block of code is longer.
 const BLOCK_LINES: u32 = 20_000;

@@ -1,7 +1,7 @@
 //! lcov: `SF:` names a file, `DA:line,count` a line of it.
 
 use super::{Coverage, CoverageError, Hit};
-use crate::place::Workspace;
+use crate::location::Workspace;
 
 pub(super) fn read(text: &str, workspace: &Workspace) -> Result<Coverage, CoverageError> {
     let mut coverage = Coverage::default();

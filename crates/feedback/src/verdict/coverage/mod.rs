@@ -16,7 +16,7 @@ mod summary;
 
 use std::collections::BTreeMap;
 
-use crate::place::{Workspace, WorkspacePath};
+use crate::location::{Workspace, WorkspacePath};
 
 pub use diff::{ChangedLines, DIFF_BYTES};
 pub use summary::{FileSummary, Summary, of_changes};

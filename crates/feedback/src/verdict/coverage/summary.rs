@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, ops::RangeInclusive};
 
 use super::{ChangedLines, Coverage, Hit};
-use crate::{place::WorkspacePath, verdict::table::code};
+use crate::{location::WorkspacePath, verdict::table::code};
 
 const FILES_SHOWN: usize = 20;
 const RANGES_SHOWN: usize = 12;

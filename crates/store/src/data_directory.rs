@@ -9,11 +9,11 @@ use crate::OpenError;
 
 /// The directory that holds a server's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct DataDirectory {
     directory: PathBuf,
 }
 
-impl Place {
+impl DataDirectory {
     pub const DATABASE: &str = "lamp.db";
     pub const BLOBS: &str = "blobs";
 
@@ -51,7 +51,7 @@ pub struct ServerLock {
     _file: fs_err::File,
 }
 
-impl Place {
+impl DataDirectory {
     /// Makes sure that no other server drives the tasks of this place.
     pub fn lock(&self) -> Result<ServerLock, OpenError> {
         let path = self.directory.join("server.lock");

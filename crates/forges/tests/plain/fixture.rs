@@ -31,13 +31,13 @@ use crate::sandboxes::{Directory, Inside};
 
 pub(crate) const SANDBOX: SandboxId = SandboxId::from_u128(5);
 
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     directory: tempfile::TempDir,
     /// The checkout's commit.
     pub(crate) base: CommitId,
 }
 
-impl Stage {
+impl Fixture {
     /// A bare remote with one commit on `trunk`, and a checkout of it.
     pub(crate) fn new() -> Self {
         Self::named_by("sha1")

@@ -46,7 +46,7 @@ const PATIENCE: Timespec = Timespec { tv_sec: 25, tv_nsec: 0 };
 /// How much of a runtime's complaint is told.
 const COMPLAINT: usize = 1_000;
 
-/// What the keeper is born with.
+/// What the carrier is born with.
 #[derive(Debug)]
 pub(super) struct Newcomer<'a> {
     pub(super) hosted: &'a Hosted,
@@ -58,7 +58,7 @@ pub(super) struct Newcomer<'a> {
     pub(super) filters: Filters,
 }
 
-/// Lives the whole life of a keeper.
+/// Lives the whole life of a carrier.
 pub(super) fn live(line: &OwnedFd, newcomer: Newcomer<'_>) -> ! {
     match keep(line, newcomer) {
         Ok(Over) => syscalls::leave(0),

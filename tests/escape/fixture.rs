@@ -48,7 +48,7 @@ impl IdSource for Counted {
     }
 }
 
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     pub(crate) provider: Provider,
     guard: Guard,
     pub(crate) at: tempfile::TempDir,
@@ -84,7 +84,7 @@ impl Said {
     }
 }
 
-impl Stage {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::with(PoolSettings { most_of_a_kind: 0, ..PoolSettings::default() }, &[]).await
     }

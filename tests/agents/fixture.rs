@@ -22,7 +22,7 @@ agent:
 sandbox: { repositories: [{ name: sample-python }] }
 "#;
 
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     pub(crate) house: OwnHouse,
     pub(crate) model: Model,
     /// Where the model listens, on this host.
@@ -68,7 +68,7 @@ impl Told {
     }
 }
 
-impl Stage {
+impl Fixture {
     /// With data that are kept, for agents that have to be installed.
     pub(crate) fn build() -> Self {
         Self::with("agents-project", |plan| OwnHouse::start_on(&data(), plan))

@@ -34,7 +34,7 @@ impl fmt::Debug for WorkspacePath {
 
 /// Where something was found.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Place {
+pub enum Location {
     /// The tool did not say.
     #[default]
     Unsaid,
@@ -44,7 +44,7 @@ pub enum Place {
     Outside(Label),
 }
 
-impl Place {
+impl Location {
     pub fn file(&self) -> Option<&WorkspacePath> {
         match self {
             Self::Inside { file, .. } => Some(file),
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsaid => Ok(()),
@@ -152,20 +152,20 @@ impl Workspace {
     }
 
     /// The place that a tool means. What is no file of the workspace is kept as text.
-    pub fn place(&self, path: &str, line: Option<u32>, column: Option<u32>) -> Place {
+    pub fn place(&self, path: &str, line: Option<u32>, column: Option<u32>) -> Location {
         if path.trim().is_empty() {
-            return Place::Unsaid;
+            return Location::Unsaid;
         }
         let line = line.filter(|line| *line > 0);
         let column = column.filter(|column| *column > 0 && line.is_some());
         match self.file(path) {
-            Some(file) => Place::Inside { file, line, column },
-            None => Place::Outside(outside(path, line, column)),
+            Some(file) => Location::Inside { file, line, column },
+            None => Location::Outside(outside(path, line, column)),
         }
     }
 
     /// The place in a file of a Go package, of which only the last part of the name was printed.
-    pub fn go_place(&self, package: &str, file: &str, line: Option<u32>) -> Place {
+    pub fn go_place(&self, package: &str, file: &str, line: Option<u32>) -> Location {
         // With a directory it is where the tool ran, or somewhere else: as for everybody.
         if file.contains('/') {
             return self.place(file, line, None);
@@ -176,7 +176,7 @@ impl Workspace {
             Some(below) if below.starts_with('/') => {
                 self.place(&format!("{}/{file}", below.trim_start_matches('/')), line, None)
             }
-            Some(_) | None => Place::Outside(outside(&format!("{package}: {file}"), line, None)),
+            Some(_) | None => Location::Outside(outside(&format!("{package}: {file}"), line, None)),
         }
     }
 }
@@ -276,7 +276,7 @@ mod tests {
         }
         assert_eq!(
             workspace().place("/etc/passwd", Some(3), Some(4)),
-            Place::Outside(Label::new("/etc/passwd:3:4"))
+            Location::Outside(Label::new("/etc/passwd:3:4"))
         );
     }
 

@@ -8,8 +8,8 @@ use proxy::ask::Scheme;
 
 /// A host with a port and the paths at and below one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    scheme: PlaceScheme,
+pub struct Endpoint {
+    scheme: EndpointScheme,
     host: HostName,
     port: u16,
     /// Without a final `/`; empty for the whole host.
@@ -18,31 +18,31 @@ pub struct Place {
 
 /// [`Scheme`], with an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum PlaceScheme {
+enum EndpointScheme {
     Http,
     Https,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a place: {why}; write it as `https://host/path`")]
-pub struct PlaceError {
+pub struct EndpointError {
     pub text: String,
     pub why: String,
 }
 
-impl Place {
+impl Endpoint {
     pub fn new(scheme: Scheme, host: HostName, port: u16, root: &str) -> Self {
         let scheme = match scheme {
-            Scheme::Http => PlaceScheme::Http,
-            Scheme::Https => PlaceScheme::Https,
+            Scheme::Http => EndpointScheme::Http,
+            Scheme::Https => EndpointScheme::Https,
         };
         Self { scheme, host, port, root: root.trim_end_matches('/').to_owned() }
     }
 
     pub const fn scheme(&self) -> Scheme {
         match self.scheme {
-            PlaceScheme::Http => Scheme::Http,
-            PlaceScheme::Https => Scheme::Https,
+            EndpointScheme::Http => Scheme::Http,
+            EndpointScheme::Https => Scheme::Https,
         }
     }
 
@@ -78,11 +78,11 @@ impl Place {
 
 /// `https://host`, `http://host:8080/path/`. Capital letters of the host are made small, as every client does; a user or a
 /// password before the host belongs to the client, and is left out.
-impl FromStr for Place {
-    type Err = PlaceError;
+impl FromStr for Endpoint {
+    type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = |why: &str| PlaceError { text: without_user(text), why: why.to_owned() };
+        let wrong = |why: &str| EndpointError { text: without_user(text), why: why.to_owned() };
         let (scheme, rest) = match text.split_once("://") {
             Some(("https", rest)) => (Scheme::Https, rest),
             Some(("http", rest)) => (Scheme::Http, rest),
@@ -128,11 +128,11 @@ fn without_user(text: &str) -> String {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, usual) = match self.scheme {
-            PlaceScheme::Http => ("http", 80),
-            PlaceScheme::Https => ("https", 443),
+            EndpointScheme::Http => ("http", 80),
+            EndpointScheme::Https => ("https", 443),
         };
         write!(f, "{scheme}://{}", self.host)?;
         if self.port != usual {
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_place_is_read_as_clients_read_it() {
-        let read = |text: &str| match text.parse::<Place>() {
+        let read = |text: &str| match text.parse::<Endpoint>() {
             Ok(place) => place.to_string(),
             Err(error) => error.to_string(),
         };
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_place_ends_where_its_path_ends() {
-        let place: Place = "https://a.example.com/npm".parse().unwrap();
+        let place: Endpoint = "https://a.example.com/npm".parse().unwrap();
         let contains = |port: u16, path: &str| {
             let path = path.parse().unwrap();
             place.contains(Scheme::Https, &"a.example.com".parse().unwrap(), port, &path)

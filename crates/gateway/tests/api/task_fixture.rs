@@ -6,7 +6,7 @@ use contracts::{clock::Clock as _, forge::PullRequests};
 use domain::{people::Person, task::ForgeNews};
 use engine::{Engine, Front};
 use gateway::{Closing, Patience, TaskDoor};
-use store::{OpenOptions, Place, Store};
+use store::{DataDirectory, OpenOptions, Store};
 use tempfile::TempDir;
 use testkit::{bob, clock::AnyClock, ids::SystemIds, ledger::Ledger, world::World};
 use tokio::{
@@ -29,14 +29,14 @@ pub(crate) const PATIENCE: Patience = Patience {
     rate: gateway::Rate { at_once: 10_000, each_second: 10_000 },
 };
 
-pub(crate) struct TaskStage {
+pub(crate) struct TaskFixture {
     pub(crate) engine: Engine<World>,
     directory: Arc<TempDir>,
     stop: CancellationToken,
     running: TaskTracker,
 }
 
-impl TaskStage {
+impl TaskFixture {
     pub(crate) async fn new() -> Self {
         Self::of(bob(), PATIENCE).await
     }
@@ -73,7 +73,7 @@ impl TaskStage {
         front: impl FnOnce(Engine<World>, World) -> Arc<dyn Front>,
     ) -> Self {
         let (stop, running) = (CancellationToken::new(), TaskTracker::new());
-        let place = Place::new(directory.path().join("data"));
+        let place = DataDirectory::new(directory.path().join("data"));
         let options = OpenOptions::DEFAULT;
         let store = store::open_with(&place.sqlite_url(), &place, options).await.unwrap();
         let ledger = Ledger::open(directory.path().join("outside")).unwrap();
@@ -94,7 +94,7 @@ impl TaskStage {
         Self { engine, directory, stop, running }
     }
 
-    /// Lets the engine work until the stage is dropped.
+    /// Lets the engine work until the fixture is dropped.
     pub(crate) fn run(&self) {
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         self.running.spawn(async move { engine.run(stop).await });
@@ -177,7 +177,7 @@ impl TaskStage {
     }
 }
 
-impl Drop for TaskStage {
+impl Drop for TaskFixture {
     fn drop(&mut self) {
         self.stop.cancel();
     }

@@ -4,7 +4,7 @@ use std::{os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Arc};
 
 use engine::Engine;
 use gateway::{Closing, Door, Patience, TaskDoor, Token};
-use store::Place;
+use store::DataDirectory;
 use tempfile::TempDir;
 use testkit::{
     clock::AnyClock,
@@ -26,19 +26,19 @@ const PATIENCE: Patience = Patience {
 
 pub(crate) const SECRET: &str = "a-secret-of-the-test";
 
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     directory: TempDir,
     pub(crate) port: u16,
     stop: CancellationToken,
     _servers: TaskTracker,
 }
 
-impl Stage {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
         let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
-        let place = Place::new(directory.path().join("data"));
+        let place = DataDirectory::new(directory.path().join("data"));
         let store = Arc::new(store::open(&place.sqlite_url(), &place).await.unwrap());
         let world = Arc::new(World::new(ledger.clone(), AnyClock::System));
         let tasks = TaskDoor {
@@ -94,7 +94,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for Fixture {
     fn drop(&mut self) {
         self.stop.cancel();
     }

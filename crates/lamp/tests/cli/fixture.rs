@@ -57,11 +57,11 @@ sandbox: { repositories: [{ name: any }] }
 
 pub(crate) const CALC: &str = "def add(a, b):\n    return a - b\n";
 
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     pub(crate) server: Server,
 }
 
-impl Stage {
+impl Fixture {
     /// Why this host has no sandboxes, where it has none.
     pub(crate) fn build() -> Result<Self, String> {
         Self::build_as("version: 1\nsandboxes: { warm: 0 }\n")
@@ -161,7 +161,7 @@ impl Stage {
         self.without_world(&told.collect::<Vec<_>>().join("\n"))
     }
 
-    /// What was printed, wherever this stage stands.
+    /// What was printed, wherever this fixture stands.
     pub(crate) fn without_world(&self, text: &str) -> String {
         text.replace(self.server.world().path().to_str().unwrap(), "[world]")
     }

@@ -38,7 +38,7 @@ pub(crate) const GONE: Duration = Duration::from_secs(20);
 
 /// A house, and the model that its agents ask.
 #[derive(Debug)]
-pub(crate) struct Stage<'a> {
+pub(crate) struct Fixture<'a> {
     pub(crate) internet: &'a Internet,
     /// Behind a lock because several rows are played at once. Nobody holds it while a command runs.
     house: Mutex<House<'a>>,
@@ -47,8 +47,8 @@ pub(crate) struct Stage<'a> {
     made: Mutex<BTreeSet<String>>,
 }
 
-/// Plays on a stage, or says why this host has none.
-pub(crate) fn on_stage(server: &str, act: impl FnOnce(&Stage<'_>)) {
+/// Plays on a fixture, or says why this host has none.
+pub(crate) fn on_stage(server: &str, act: impl FnOnce(&Fixture<'_>)) {
     let internet = supported!(Internet::build());
     let model = Model::new();
     internet.model(HOST, &model);
@@ -57,12 +57,12 @@ pub(crate) fn on_stage(server: &str, act: impl FnOnce(&Stage<'_>)) {
     let set = house.lamp_reading(&["secret", "set", "KEY", "--host", HOST], KEY.as_bytes());
     assert!(set.succeeded(), "{set}");
     house.write("hostile.py", HOSTILE);
-    let stage =
-        Stage { internet: &internet, house: Mutex::new(house), model, made: Mutex::default() };
-    act(&stage);
+    let fixture =
+        Fixture { internet: &internet, house: Mutex::new(house), model, made: Mutex::default() };
+    act(&fixture);
 }
 
-impl<'a> Stage<'a> {
+impl<'a> Fixture<'a> {
     /// Does something quick with the house.
     pub(crate) fn house<T>(&self, ask: impl FnOnce(&House<'a>) -> T) -> T {
         ask(&self.house.lock().unwrap_or_else(PoisonError::into_inner))

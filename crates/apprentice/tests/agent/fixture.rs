@@ -21,13 +21,13 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const NOBODY: u32 = 65534;
 
 /// A tree, a home, and the variables for an agent.
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     directory: tempfile::TempDir,
     pub(crate) model: Model,
     pub(crate) variables: BTreeMap<String, String>,
 }
 
-impl Stage {
+impl Fixture {
     pub(crate) fn new(plays: Vec<Play>) -> Self {
         Self::of(Language::Anthropic, plays)
     }

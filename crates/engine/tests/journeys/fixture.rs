@@ -1,4 +1,4 @@
-//! A small stage on which the tests of this room play: a store, a scripted world, and an engine.
+//! A small fixture on which the tests of this room play: a store, a scripted world, and an engine.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -8,16 +8,16 @@ use domain::{
     id::TaskId,
     limits::Limits,
     plan::PlanHash,
-    task::{Ask, ForgeNews, Resting, Stage as TaskStage, Standing, Task},
+    task::{Ask, ForgeNews, Resting, Stage, Standing, Task},
 };
 use engine::{Engine, Settings};
-use store::{OpenOptions, Place, Store};
+use store::{DataDirectory, OpenOptions, Store};
 use tempfile::TempDir;
 use testkit::{ann, bob, clock::AnyClock, ledger::Ledger, people, world::World};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     pub(crate) engine: Engine<World>,
     pub(crate) ledger: Ledger,
     directory: TempDir,
@@ -29,7 +29,7 @@ pub(crate) struct Running {
     pub(crate) engine: JoinHandle<()>,
 }
 
-impl Stage {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         Self::with(AnyClock::System, World::settings("engine")).await
     }
@@ -46,7 +46,7 @@ impl Stage {
         settings: Settings,
     ) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::new(directory.path().join("data"));
+        let place = DataDirectory::new(directory.path().join("data"));
         let url = url.unwrap_or_else(|| place.sqlite_url());
         let store = Arc::new(store::open_with(&url, &place, options).await.unwrap());
         let ledger = Ledger::open(directory.path().join("outside")).unwrap();
@@ -60,7 +60,7 @@ impl Stage {
 
     /// The same database of SQLite, opened once more.
     pub(crate) async fn another_store(&self) -> Arc<Store> {
-        let place = Place::new(self.directory.path().join("data"));
+        let place = DataDirectory::new(self.directory.path().join("data"));
         let opened = store::open_with(&place.sqlite_url(), &place, OpenOptions::DEFAULT).await;
         Arc::new(opened.unwrap())
     }
@@ -118,7 +118,7 @@ impl Stage {
 }
 
 /// Small things that tests do.
-impl Stage {
+impl Fixture {
     pub(crate) async fn task(&self, task: TaskId) -> Task {
         self.store().history(task).await.unwrap().task().unwrap()
     }
@@ -161,15 +161,14 @@ impl Stage {
     }
 
     pub(crate) async fn approve(&self, task: TaskId) {
-        let TaskStage::AwaitingApproval { plan } = self.task(task).await.stage else {
+        let Stage::AwaitingApproval { plan } = self.task(task).await.stage else {
             panic!("there is no plan")
         };
         self.approve_plan(task, plan).await;
     }
 
     pub(crate) async fn approve_paused(&self, task: TaskId) {
-        let TaskStage::Paused { at: Resting::Gate { plan }, .. } = self.task(task).await.stage
-        else {
+        let Stage::Paused { at: Resting::Gate { plan }, .. } = self.task(task).await.stage else {
             panic!("there is no plan")
         };
         self.approve_plan(task, plan).await;
@@ -181,7 +180,7 @@ impl Stage {
     }
 
     pub(crate) async fn answer(&self, task: TaskId) {
-        let TaskStage::AwaitingAnswer { question, .. } = self.task(task).await.stage else {
+        let Stage::AwaitingAnswer { question, .. } = self.task(task).await.stage else {
             panic!("there is no question")
         };
         let answer = Ask::Answer { question, text: "the first one".to_owned() };
@@ -194,7 +193,7 @@ impl Stage {
 
     /// Every file that holds a blob.
     pub(crate) fn blob_files(&self) -> Vec<PathBuf> {
-        let blobs = self.directory.path().join("data").join(Place::BLOBS);
+        let blobs = self.directory.path().join("data").join(DataDirectory::BLOBS);
         let directories = std::fs::read_dir(blobs).unwrap().map(|entry| entry.unwrap().path());
         directories
             .filter(|path| path.is_dir())
