@@ -41,6 +41,13 @@ pub fn of(value: &str) -> Vec<Zeroizing<Vec<u8>>> {
         });
     }
     all.each(shown, json);
+    // PHP and some others write JSON like this, so that it can stand in a page.
+    all.each(shown, |byte, out| match byte {
+        b'/' => out.extend(b"\\/"),
+        other => json(other, out),
+    });
+    // As Go and Python write it: without what HTML reads, and in ASCII.
+    all.add(&json_in_ascii(value.trim_end_matches(['\r', '\n'])));
     // A form in a body: a space is a plus there.
     all.add(Zeroizing::new(value.replace(' ', "+")).as_bytes());
     // The two ways to put a quote into what a shell reads between quotes.
@@ -124,6 +131,22 @@ fn json(byte: u8, out: &mut Vec<u8>) {
     }
 }
 
+/// The same, with `&`, `<`, `>` and everything beyond ASCII as numbers.
+fn json_in_ascii(value: &str) -> Zeroizing<Vec<u8>> {
+    // Room for all of it, so that growing leaves no copy behind.
+    let mut out = Zeroizing::new(Vec::with_capacity(value.len() * 6));
+    for unit in value.encode_utf16() {
+        match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii() && !b"&<>".contains(&byte) => json(byte, &mut out),
+            Ok(_) | Err(_) => {
+                out.extend(b"\\u");
+                out.extend(unit.to_be_bytes().into_iter().flat_map(|it| hexadecimal(it, SMALL)));
+            }
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +169,14 @@ mod tests {
         assert_eq!(once.len(), spelt.len());
         assert!(spelt.iter().all(|it| it.len() >= SHORTEST), "{spelt:?}");
         assert!(of("abc").iter().all(|it| it.len() >= SHORTEST));
+    }
+
+    #[test]
+    fn json_is_known_as_every_language_writes_it() {
+        let spelt = spelt("k\u{e9}y/<1>");
+        for written in ["k\u{e9}y/<1>", "k\u{e9}y\\/<1>", r"k\u00e9y/\u003c1\u003e"] {
+            assert!(spelt.contains(&written.to_owned()), "{written}: {spelt:?}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::{path::Path, str::FromStr};
 
+use domain::spellings::SHORTEST;
+
 /// Why it is none. No message shows a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{url}` cannot be a repository's address: {reason}")]
@@ -83,7 +85,13 @@ impl Source {
 
     /// Takes the secret of this address out of a text.
     pub(crate) fn redact(&self, text: &str) -> String {
-        self.secret().map_or_else(|| text.to_owned(), |secret| text.replace(secret, "***"))
+        let Some(secret) = self.secret() else { return text.to_owned() };
+        let text = text.replace(secret, "***");
+        // A host may repeat the password alone, in whatever words.
+        match secret.split_once(':') {
+            Some((_, password)) if password.len() >= SHORTEST => text.replace(password, "***"),
+            Some(_) | None => text,
+        }
     }
 }
 
@@ -216,5 +224,9 @@ mod tests {
         let source: Source = "https://me:hunter2@host/x".parse().unwrap();
         assert_eq!(format!("{source:?}"), "https://***@host/x");
         assert_eq!(source.redact("no https://me:hunter2@host/x"), "no https://***@host/x");
+        assert_eq!(
+            source.redact("remote: the token hunter2 is old"),
+            "remote: the token *** is old"
+        );
     }
 }

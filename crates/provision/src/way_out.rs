@@ -145,8 +145,13 @@ enum Heard {
 
 fn said(words: &[&str], heard: Heard) -> Option<String> {
     let (program, arguments) = words.split_first()?;
+    // They need the person's settings, and nothing of ours: the master key may be among it.
+    let theirs = std::env::vars_os();
+    let theirs = theirs.filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"LAMP"));
     let output = std::process::Command::new(program)
         .args(arguments)
+        .env_clear()
+        .envs(theirs)
         .current_dir("/")
         .stdin(std::process::Stdio::null())
         .output()

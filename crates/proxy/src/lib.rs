@@ -2,7 +2,8 @@
 //!
 //! This room is a process of its own, `lamp-proxy`: embedded in `lamp`, started by the server as nobody, shut in before it reads the first
 //! byte. It may use `domain` alone, so what it is linked from has no rule, no secret, no store and no key in it: whoever takes it over finds
-//! what the requests that are under way brought along, and nothing else.
+//! what the requests that are under way brought along, and the certificate authorities of the sandboxes that it serves. It can ask in the name of any of
+//! these, as it asks for all of them: what their rules allow, it gets, one answer at a time, and each is written down.
 //!
 //! ```text
 //!  sandbox          lamp-proxy (unprivileged, no policy, no secrets)            broker (room `egress`, in the server)

@@ -24,6 +24,8 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Box<dyn std::error::Error>> {
     // It is started from a file without a name; in lists of processes it has one.
     let _ = rustix::thread::set_name(c"lamp-proxy");
+    // The terminal of whoever started the server is not its own. Where it leads a session already, there is nothing to leave.
+    let _ = rustix::process::setsid();
     let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false);
     drop(log.with_max_level(tracing::Level::WARN).try_init());
     // Its standard input is the socket that the server made for it.

@@ -1,5 +1,7 @@
 //! Answers to the gateway: what the rules say, with money and credentials.
 
+use std::sync::Arc;
+
 use contracts::secret::{SecretError, SecretName};
 use domain::{id::SandboxId, policy::HostName};
 
@@ -18,37 +20,60 @@ use proxy::ask::{
     Report, Request, Scheme, Secret, Swap, Upgrade, Way, Whose,
 };
 
+/// How often the rules may change under one question before it is refused.
+const CHANGES: usize = 8;
+
 impl Broker {
     /// Answers one question. Nothing is decided by what was asked before.
     pub async fn answer(&self, whose: Whose, exchange: Exchange, question: &Question) -> Answer {
         let sandbox = SandboxId::from_u128(whose.0);
-        let Some(member) = self.member(sandbox).filter(|member| member.is_present()) else {
-            return Answer::Refused(nobody(question));
-        };
+        for _ in 0..CHANGES {
+            let Some(member) = self.member(sandbox).filter(|member| member.is_present()) else {
+                break;
+            };
+            if let Some(answer) = self.answer_by(&member, exchange, question).await {
+                return answer;
+            }
+        }
+        Answer::Refused(nobody(question))
+    }
+
+    /// Answers by the rules of this moment. Nothing, and nothing is left of it, where they are others by then: while a credential was fetched,
+    /// the sandbox may have left, or have come to another phase. Its program did nothing wrong, so it is asked again.
+    async fn answer_by(
+        &self,
+        member: &Arc<Member>,
+        exchange: Exchange,
+        question: &Question,
+    ) -> Option<Answer> {
         let ruling = member.ruling();
         let answer = match question {
             Question::Name { host } => match ruling.name(host) {
                 Ok(()) => Answer::Known { generation: ruling.generation },
                 Err(refusal) => Answer::Refused(*refusal),
             },
-            Question::Connect(connect) => self.connect(&member, &ruling, exchange, connect).await,
-            Question::Request(request) => self.request(&member, &ruling, exchange, request).await,
+            Question::Connect(connect) => self.connect(member, &ruling, exchange, connect).await,
+            Question::Request(request) => self.request(member, &ruling, exchange, request).await,
         };
-        // While a credential was fetched the sandbox may have left, or its rules have changed.
-        let is_current = self
-            .member(sandbox)
+        let now = self.member(member.sandbox);
+        let is_current = now
+            .as_ref()
             .is_some_and(|now| now.is_present() && now.ruling().generation == ruling.generation);
         if !is_current {
-            self.take_back(&member, exchange);
-            return Answer::Refused(nobody(question));
+            self.take_back(member, exchange);
+            // Whoever joined again has taken over what was open.
+            if let Some(now) = now {
+                self.take_back(&now, exchange);
+            }
+            return None;
         }
         if let Answer::Refused(refusal) = &answer {
-            self.look(&member, exchange, question).await;
+            self.look(member, exchange, question).await;
             if let Question::Name { host } = question {
-                self.refused_name(&member, host, refusal);
+                self.refused_name(member, host, refusal);
             }
         }
-        answer
+        Some(answer)
     }
 
     /// A name that may not be reached. The gateway has no exchange for it, so it is written down here.

@@ -81,7 +81,11 @@ impl Credentials for OneSecret {
 
     fn is_bound<'a>(&'a self, whom: For<'a>, host: &'a HostName) -> BoxFuture<'a, bool> {
         let is_bound = !whom.secrets.is_empty() && host.as_str() == "api.example.com";
-        Box::pin(async move { is_bound })
+        Box::pin(async move {
+            // Others have their turn meanwhile, as where a keeper is asked.
+            tokio::task::yield_now().await;
+            is_bound
+        })
     }
 
     fn bound<'a>(
@@ -503,6 +507,20 @@ async fn who_has_left_gets_nothing_and_is_known_again() {
     let kinds: Vec<&str> =
         kinds.iter().map(String::as_str).filter(|kind| *kind != "credential").collect();
     assert_eq!(kinds, ["joined", "left", "exchange", "joined", "left", "forgotten"]);
+}
+
+#[tokio::test]
+async fn a_question_that_new_rules_overtake_is_answered_by_them() {
+    let world = World::new().await;
+    let asked = world.connect("blind.example.com", 443);
+    let (answer, changed) = tokio::join!(asked, world.broker.change(SANDBOX, network()));
+    let wanted = changed.unwrap();
+    let Answer::Opaque(grant) = answer else { panic!("{answer:?}") };
+    assert_eq!(grant.generation, wanted);
+    let asked = world.connect("blind.example.com", 443);
+    let closed = Network::closed(Owner::Person("ada".to_owned()));
+    let (answer, _) = tokio::join!(asked, world.broker.change(SANDBOX, closed));
+    assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@
 use std::{os::unix::net::UnixStream, sync::Arc};
 
 use futures::future::BoxFuture;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -16,6 +17,9 @@ use proxy::{
     ask::ToBroker,
     link::{GatewayLink, LinkError, Questions},
 };
+
+/// How much of what a gateway says is worked on at a time. One that was taken over asks without end, and reads no answer.
+const AT_ONCE: usize = 512;
 
 /// Starts gateway processes.
 pub trait Gateways: Send + Sync + 'static {
@@ -32,6 +36,12 @@ pub enum ServeError {
     Start(String),
     #[error("the connection to the gateway cannot be opened")]
     Link(#[from] LinkError),
+}
+
+/// Where one thing that was said is worked on, and its turn there.
+struct Serving<'a> {
+    tracker: &'a TaskTracker,
+    turn: OwnedSemaphorePermit,
 }
 
 impl Broker {
@@ -89,9 +99,11 @@ impl Broker {
         mut questions: Questions,
         tracker: &TaskTracker,
     ) {
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
         loop {
+            let Ok(turn) = Arc::clone(&turns).acquire_owned().await else { return };
             match questions.next().await {
-                Ok(Some(said)) => self.serve_one(link, said, tracker),
+                Ok(Some(said)) => self.serve_one(link, said, Serving { tracker, turn }),
                 Ok(None) => return,
                 Err(error) => {
                     tracing::error!(%error, "the gateway said something that is not understood");
@@ -101,7 +113,8 @@ impl Broker {
         }
     }
 
-    fn serve_one(self: &Arc<Self>, link: &GatewayLink, said: ToBroker, tracker: &TaskTracker) {
+    fn serve_one(self: &Arc<Self>, link: &GatewayLink, said: ToBroker, serving: Serving<'_>) {
+        let Serving { tracker, turn } = serving;
         match said {
             ToBroker::Ready => {
                 self.serving.send_replace(true);
@@ -115,6 +128,7 @@ impl Broker {
                 tracker.spawn(async move {
                     broker.look_for(&member, exchange, report.peer, report.way).await;
                     broker.ended(whose, exchange, &report);
+                    drop(turn);
                 });
             }
             ToBroker::Ask { exchange, whose, question } => {
@@ -124,6 +138,7 @@ impl Broker {
                     if let Err(error) = link.answer(exchange, answer).await {
                         tracing::debug!(%error, "an answer came too late");
                     }
+                    drop(turn);
                 });
             }
         }

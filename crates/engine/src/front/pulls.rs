@@ -34,7 +34,7 @@ pub(super) async fn all<H: Hands>(
 
 pub(super) async fn one<H: Hands>(engine: &Engine<H>, at: &PullAt) -> Result<Pull, PullError> {
     let pull = engine.hands.pulls().pull(&at.repository, at.number).await?;
-    let known = delivered(engine, at, || pull.base.clone()).await;
+    let known = delivered(engine, at, || pull.base.clone()).await?;
     Ok(match known {
         Some(Known { base, delivered }) => Pull { base, delivered, ..pull },
         None => pull,
@@ -86,7 +86,7 @@ pub(super) async fn merge<H: Hands>(
     if let PullState::Merged { commit, .. } = state {
         return Ok(commit);
     }
-    let known = delivered(engine, at, || merge.base.clone()).await;
+    let known = delivered(engine, at, || merge.base.clone()).await?;
     if let Some(known) = known.filter(|known| known.base != merge.base) {
         let (looked, now) = (merge.base.clone(), known.base);
         return Err(PullError::OtherBase { number, looked, now });
@@ -103,7 +103,7 @@ pub(super) async fn revert<H: Hands>(
 ) -> Result<PullRequest, PullError> {
     let forge = engine.hands.pulls();
     let pull = forge.pull(&at.repository, at.number).await?;
-    let known = delivered(engine, at, || pull.base).await;
+    let known = delivered(engine, at, || pull.base).await?;
     forge.revert(&at.repository, at.number, &Revert { known, ..revert.clone() }).await
 }
 
@@ -151,17 +151,19 @@ async fn known<H: Hands>(engine: &Engine<H>, at: &PullAt) -> Option<TaskId> {
 }
 
 /// What its task delivered last and into which branch, by the task's own events. The record in the repository can be rewritten by whoever
-/// may push there. `base` is what it says, for tasks from before that was kept.
+/// may push there. `base` is what it says, for tasks from before that was kept. While nobody can tell whether it is ours, it is not taken for a
+/// stranger's, of which less is asked.
 async fn delivered<H: Hands>(
     engine: &Engine<H>,
     at: &PullAt,
     base: impl FnOnce() -> String,
-) -> Option<Known> {
-    let task = known(engine, at).await?;
-    let history = engine.store.history(task).await.ok()?;
-    let delivered = delivered_change(&history)?.commit.clone();
+) -> Result<Option<Known>, PullError> {
+    let busy = |error: StoreError| PullError::Busy { reason: error.to_string() };
+    let Some(task) = task(engine, at).await.map_err(busy)? else { return Ok(None) };
+    let history = engine.store.history(task).await.map_err(busy)?;
+    let Some(delivered) = delivered_change(&history) else { return Ok(None) };
     let base = delivered_base(&history, engine.store.blobs()).unwrap_or_else(base);
-    Some(Known { base, delivered })
+    Ok(Some(Known { base, delivered: delivered.commit.clone() }))
 }
 
 async fn task<H: Hands>(engine: &Engine<H>, at: &PullAt) -> Result<Option<TaskId>, StoreError> {

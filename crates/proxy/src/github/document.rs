@@ -3,7 +3,7 @@
 //! Only what is needed to say which fields an operation asks for at its root, and with which arguments. Everything is read to the end;
 //! what is not the language is an error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest document, in bytes.
 pub const DOCUMENT_LIMIT: usize = 256 * 1024;
@@ -46,16 +46,12 @@ pub enum OperationKind {
 pub struct Operation {
     pub kind: OperationKind,
     pub name: Option<String>,
-    pub variables: Vec<Variable>,
+    pub variables: Variables,
     pub selections: Vec<Selection>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Variable {
-    pub name: String,
-    /// A constant.
-    pub usual: Option<Value>,
-}
+/// What is declared, each with the constant that it is by default.
+pub type Variables = BTreeMap<String, Option<Value>>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
@@ -223,7 +219,7 @@ impl Reader<'_> {
             document.operations.push(Operation {
                 kind,
                 name: None,
-                variables: Vec::new(),
+                variables: Variables::new(),
                 selections,
             });
             return Ok(());
@@ -264,8 +260,8 @@ impl Reader<'_> {
         }
     }
 
-    fn variables(&mut self) -> Result<Vec<Variable>, DocumentError> {
-        let mut variables: Vec<Variable> = Vec::new();
+    fn variables(&mut self) -> Result<Variables, DocumentError> {
+        let mut variables = Variables::new();
         if !self.take_mark('(') {
             return Ok(variables);
         }
@@ -276,10 +272,9 @@ impl Reader<'_> {
             self.kind()?;
             let usual = if self.take_mark('=') { Some(self.constant()?) } else { None };
             self.directives()?;
-            if variables.iter().any(|other| other.name == name) {
+            if variables.insert(name.clone(), usual).is_some() {
                 return Err(DocumentError::Twice(name));
             }
-            variables.push(Variable { name, usual });
         }
         Ok(variables)
     }
@@ -358,13 +353,14 @@ impl Reader<'_> {
         while !self.take_mark(end) {
             let name = self.name("a name")?;
             self.mark(':', "`:`")?;
-            let value = self.value()?;
-            if pairs.iter().any(|(other, _)| *other == name) {
-                return Err(DocumentError::Twice(name));
-            }
-            pairs.push((name, value));
+            pairs.push((name, self.value()?));
         }
-        Ok(pairs)
+        // Looked for once, at the end: a list may have tens of thousands.
+        let mut known = BTreeSet::new();
+        match pairs.iter().find(|(name, _)| !known.insert(name)) {
+            Some((name, _)) => Err(DocumentError::Twice(name.clone())),
+            None => Ok(pairs),
+        }
     }
 
     fn value(&mut self) -> Result<Value, DocumentError> {

@@ -3,6 +3,8 @@
 //! A field is told by its own name and not by what the answer calls it, also when it comes out of a fragment. A request that has more
 //! than one meaning (several operations, a stored query, a key twice) cannot be read.
 
+use std::{collections::BTreeMap, ptr};
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -21,9 +23,7 @@ pub fn read(body: &[u8]) -> Said {
         Ok(match asked.operation.kind {
             OperationKind::Query => said::Operation::Query,
             OperationKind::Subscription => said::Operation::Subscription,
-            OperationKind::Mutation => {
-                said::Operation::Mutation(fields.into_iter().map(|it| asked.told(it)).collect())
-            }
+            OperationKind::Mutation => said::Operation::Mutation(asked.all_told(&fields)),
         })
     });
     match said {
@@ -101,6 +101,14 @@ impl Asked {
         Err("the operation has too many fields or fragments at its root".to_owned())
     }
 
+    /// A field of a fragment that is spread many times is looked at once.
+    fn all_told(&self, fields: &[&Field]) -> Vec<RootField> {
+        let mut known = BTreeMap::new();
+        let mut told =
+            |field| known.entry(ptr::from_ref(field)).or_insert_with(|| self.told(field)).clone();
+        fields.iter().map(|field| told(*field)).collect()
+    }
+
     fn told(&self, field: &Field) -> RootField {
         let from = self.origin(field).unwrap_or_else(|why| Origin::unclear(&why));
         RootField { name: said::cut(&field.name, NAME_LIMIT), from }
@@ -141,9 +149,9 @@ impl Asked {
 
     fn given<'a>(&'a self, value: &'a document::Value) -> Result<Given<'a>, String> {
         let document::Value::Variable(name) = value else { return Ok(Given::Written(value)) };
-        let declared = self.operation.variables.iter().find(|variable| variable.name == *name);
-        let Some(declared) = declared else { return Err(format!("`${name}` is not declared")) };
-        Ok(match (self.variables.get(name), &declared.usual) {
+        let declared = self.operation.variables.get(name);
+        let Some(usual) = declared else { return Err(format!("`${name}` is not declared")) };
+        Ok(match (self.variables.get(name), usual) {
             (Some(value), _) => Given::Sent(value),
             (None, Some(usual)) => Given::Written(usual),
             (None, None) => Given::Nothing,

@@ -22,11 +22,12 @@ use super::{
 };
 use crate::ask::{
     Answer, Authority, DoorNumber, Exchange, Question, Refusal, RefusalCode, Report, ToBroker,
-    ToGateway, Whose, bounds,
+    ToGateway, Whose,
+    bounds::{self, OutOfBounds},
 };
 
-/// An answer that has not come by then will not.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// An answer that has not come by then will not. A busy machine, whose disk is busy too, takes seconds.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Speaks to the broker. Cheap to clone.
 #[derive(Clone)]
@@ -109,6 +110,7 @@ impl BrokerLink {
         };
         match tokio::time::timeout(PATIENCE, asking).await {
             Ok(Ok(answer)) => answer,
+            Ok(Err(LinkError::OutOfBounds(what))) => Answer::Refused(too_much(host, port, what)),
             Ok(Err(LinkError::TooLong { .. })) => refused("the question is too long"),
             Ok(Err(_closed)) => refused("the broker is gone"),
             Err(_late) => refused("the broker does not answer"),
@@ -147,6 +149,17 @@ pub(crate) fn closed(host: String, port: u16, reason: &str) -> Refusal {
         rule: None,
         reason: format!("nothing leaves the sandbox now: {reason}"),
         remedy: "Try again when the server is back.".to_owned(),
+    }
+}
+
+/// How a request is refused that says more than the broker hears.
+fn too_much(host: String, port: u16, what: OutOfBounds) -> Refusal {
+    Refusal {
+        status: 431,
+        code: RefusalCode::Limit,
+        reason: format!("the request cannot be judged: {what}"),
+        remedy: "Send a shorter one.".to_owned(),
+        ..closed(host, port, "")
     }
 }
 

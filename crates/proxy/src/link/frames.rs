@@ -92,6 +92,8 @@ impl Frame {
         if descriptors.len() > DOORS_LIMIT {
             return Err(LinkError::Doors { count: descriptors.len() });
         }
+        // What is too much is refused here, for one program; heard by the other end, it would cost everybody the connection.
+        message.check()?;
         let mut bytes = vec![0; PREFIX];
         bytes = postcard::to_extend(message, bytes)
             .map_err(|error| LinkError::Malformed(error.to_string()))?;

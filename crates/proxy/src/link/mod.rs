@@ -26,7 +26,7 @@ pub use broker_link::{BrokerLink, Order, Orders};
 pub use frames::DOORS_LIMIT;
 pub use gateway_link::{GatewayLink, Questions};
 
-use crate::ask::ToBroker;
+use crate::ask::{ToBroker, bounds::OutOfBounds};
 
 /// Reads what a proxy says, as the broker does: strictly, and within bounds.
 pub fn heard(message: &[u8]) -> Result<ToBroker, LinkError> {
@@ -42,6 +42,9 @@ pub enum LinkError {
     TooLong { length: usize },
     #[error("a message between gateway and broker cannot be read: {0}")]
     Malformed(String),
+    /// Nothing was sent: the other end would have hung up.
+    #[error(transparent)]
+    OutOfBounds(#[from] OutOfBounds),
     #[error("{count} doors do not go with one message")]
     Doors { count: usize },
     #[error("the connection between gateway and broker broke")]

@@ -30,10 +30,8 @@ fn said(dialect: Dialect, body: &[u8]) -> Result<ModelBody, String> {
         Dialect::AnthropicMessages => number(&value, &["max_tokens"]),
         Dialect::OpenaiChat => number(&value, &["max_completion_tokens", "max_tokens"]),
         Dialect::OpenaiResponses => number(&value, &["max_output_tokens"]),
-        Dialect::Gemini => {
-            let config = value.get("generationConfig").or_else(|| value.get("generation_config"));
-            config.and_then(|it| number(it, &["maxOutputTokens", "max_output_tokens"]))
-        }
+        Dialect::Gemini => one_of(&value, ["generationConfig", "generation_config"])?
+            .and_then(|it| number(it, &["maxOutputTokens", "max_output_tokens"])),
     };
     let model = value.get("model").and_then(Value::as_str).map(|name| cut(name, NAME_LIMIT));
     Ok(ModelBody {
@@ -44,6 +42,14 @@ fn said(dialect: Dialect, body: &[u8]) -> Result<ModelBody, String> {
         tools: tools(dialect, &value)?,
         fetches: fetches(dialect, &value),
     })
+}
+
+/// Gemini takes two spellings of a name. With both of them nobody knows which one counts.
+fn one_of<'a>(value: &'a Value, names: [&str; 2]) -> Result<Option<&'a Value>, String> {
+    match names.map(|name| value.get(name)) {
+        [Some(_), Some(_)] => Err(format!("it has both `{}` and `{}`", names[0], names[1])),
+        [one, other] => Ok(one.or(other)),
+    }
 }
 
 fn number(value: &Value, names: &[&str]) -> Option<u64> {
@@ -68,7 +74,12 @@ fn tools(dialect: Dialect, body: &Value) -> Result<Vec<String>, String> {
         kinds.push(kind);
         Ok(())
     };
-    for tool in body.get("tools").and_then(Value::as_array).into_iter().flatten() {
+    let tools = match body.get("tools") {
+        None | Some(Value::Null) => &[][..],
+        Some(Value::Array(tools)) => tools,
+        Some(_) => return Err("its tools are no list".to_owned()),
+    };
+    for tool in tools {
         match dialect {
             // Gemini's tools are known by their keys, all others by `type`.
             Dialect::Gemini => {
@@ -125,15 +136,47 @@ fn openai_part(part: &Value) -> Option<Fetches> {
     if image.and_then(Value::as_str).is_some_and(|url| !is_inline(url)) {
         return Some(Fetches::ImageUrl);
     }
-    let file = part.get("file_url").or_else(|| part.get("video_url"));
-    file.is_some_and(|url| !url.is_null()).then_some(Fetches::FileUrl)
+    has(part, &["file_url", "video_url"]).then_some(Fetches::FileUrl)
 }
 
 fn gemini_part(part: &Value) -> Option<Fetches> {
-    let file = part.get("fileData").or_else(|| part.get("file_data"));
-    file.is_some_and(|it| !it.is_null()).then_some(Fetches::FileData)
+    has(part, &["fileData", "file_data"]).then_some(Fetches::FileData)
+}
+
+/// Whether any of the names is there, and not nothing.
+fn has(part: &Value, names: &[&str]) -> bool {
+    names.iter().filter_map(|name| part.get(name)).any(|it| !it.is_null())
 }
 
 fn is_inline(url: &str) -> bool {
     url.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_second_spelling_hides_nothing() {
+        let said = |dialect, body: Value| read(dialect, body.to_string().as_bytes());
+        let fetches = |said| match said {
+            Said::Model(body) => body.fetches,
+            other => panic!("{other:?}"),
+        };
+        let part = json!({ "fileData": null, "file_data": { "file_uri": "https://evil.example" } });
+        let gemini = said(Dialect::Gemini, json!({ "contents": [{ "parts": [part] }] }));
+        assert_eq!(fetches(gemini), Some(Fetches::FileData));
+        let part = json!({ "file_url": null, "video_url": "https://evil.example" });
+        let openai = said(Dialect::OpenaiChat, json!({ "messages": [{ "content": [part] }] }));
+        assert_eq!(fetches(openai), Some(Fetches::FileUrl));
+        for body in [
+            json!({ "generationConfig": {}, "generation_config": { "max_output_tokens": 9 } }),
+            json!({ "tools": { "googleSearch": {} } }),
+        ] {
+            let said = said(Dialect::Gemini, body);
+            assert!(matches!(said, Said::Unreadable(_)), "{said:?}");
+        }
+    }
 }

@@ -146,6 +146,24 @@ async fn when_the_broker_goes_the_gateway_refuses_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_says_more_than_the_broker_hears_is_refused_alone() {
+    let tasks = TaskTracker::new();
+    let (_host, mut stage) = stage(&tasks).await;
+    let neighbour = stage.neighbour(Whose(8)).await;
+    let long = "a".repeat(9 * 1024);
+    for header in ["Content-Type", "Content-Encoding", "Git-Protocol", "Anthropic-Version"] {
+        let asked = format!(
+            "GET http://{HOST}/ HTTP/1.1\r\nHost: {HOST}\r\n{header}: {long}\r\nConnection: close\r\n\r\n"
+        );
+        let answer = stage.say(stage.proxy, asked.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 431 "), "{header}: {answer}");
+        assert_eq!(stage.refusal().await.code, RefusalCode::Limit);
+    }
+    let asked = format!("GET http://{HOST}/ HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n");
+    assert!(stage.say(neighbour, asked.as_bytes()).await.ends_with("fine"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_does_not_answer_refuses() {
     let mut stage = Stage::new(|_question| None).await;
     let answer = stage
