@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn a_second_spelling_hides_nothing() {
         let said = |dialect, body: Value| read(dialect, body.to_string().as_bytes());
-        let fetches = |said| match said {
-            Said::Model(body) => body.fetches,
-            other => panic!("{other:?}"),
+        let fetches = |said| {
+            let Said::Model(body) = said else { panic!("{said:?}") };
+            body.fetches
         };
         let part = json!({ "fileData": null, "file_data": { "file_uri": "https://evil.example" } });
         let gemini = said(Dialect::Gemini, json!({ "contents": [{ "parts": [part] }] }));
