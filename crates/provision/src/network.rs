@@ -58,14 +58,6 @@ pub struct Granted {
     pub allowed: BTreeSet<String>,
 }
 
-impl Granted {
-    /// Whether package registries may be reached.
-    pub fn names_registries(&self) -> bool {
-        let rules = self.network.egress.layers(self.network.phase).flat_map(|it| &it.allow);
-        rules.into_iter().any(|rule| matches!(rule, Rule::Bundle(Bundle::Registry(_))))
-    }
-}
-
 /// The network of one sandbox, or why there is none: a sentence with what can be done.
 pub fn grant(layers: &Layers, request: Request<'_>) -> Result<Granted, String> {
     let phase = request.phase;

@@ -139,11 +139,6 @@ impl Sketch<'_> {
         base(written.unwrap_or(&defaults.base), &self.said.beside)
     }
 
-    /// Whether something is installed before it can be opened.
-    pub fn makes_layers(&self) -> bool {
-        self.setup().is_some() || !self.agent_layers().is_empty()
-    }
-
     pub fn setup(&self) -> Option<&str> {
         Some(self.file()?.sandbox.image.setup.as_ref()?.as_str())
     }

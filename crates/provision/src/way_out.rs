@@ -3,7 +3,8 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
-    path::Path,
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use config::{
@@ -15,6 +16,7 @@ use contracts::egress::Internal;
 use domain::policy::{Ecosystem, HostName};
 use egress::bundles::{
     Known,
+    endpoint::Endpoint,
     github::GithubHosts,
     model::{self, ModelRoute, Models, Upstream},
     registries::{self, Answers, RegistryHosts, Sources},
@@ -112,14 +114,25 @@ pub fn registries_of_host(
     wanted: impl IntoIterator<Item = Ecosystem>,
     home: Option<&Path>,
 ) -> RegistryHosts {
-    let said: BTreeMap<Ecosystem, Vec<HostName>> =
-        file.registries.iter().map(|it| (it.ecosystem, it.hosts.clone())).collect();
+    let said = said_registries(file);
     let asked = wanted.into_iter().filter(|ecosystem| !said.contains_key(ecosystem));
-    let found = asked.map(|ecosystem| {
-        let answers = ask(registries::sources(ecosystem), home);
-        (ecosystem, registries::places(ecosystem, &answers).places)
-    });
+    let found = asked.map(|ecosystem| (ecosystem, places_on_host(ecosystem, home)));
     RegistryHosts::new(found).overridden(&said)
+}
+
+/// The same for a server: a package manager is asked when somebody has to know, because it takes its time, and most never need to be.
+pub fn registries_when_needed(file: &ServerFile, home: Option<PathBuf>) -> Arc<RegistryHosts> {
+    let ask = move |ecosystem: Ecosystem| places_on_host(ecosystem, home.as_deref());
+    Arc::new(RegistryHosts::asking(Arc::new(ask)).overridden(&said_registries(file)))
+}
+
+fn said_registries(file: &ServerFile) -> BTreeMap<Ecosystem, Vec<HostName>> {
+    file.registries.iter().map(|it| (it.ecosystem, it.hosts.clone())).collect()
+}
+
+fn places_on_host(ecosystem: Ecosystem, home: Option<&Path>) -> BTreeSet<Endpoint> {
+    let answers = ask(registries::sources(ecosystem), home);
+    registries::places(ecosystem, &answers).places
 }
 
 /// Asks the package managers of this host. One that is not there says nothing.
@@ -164,13 +177,13 @@ fn said(words: &[&str], heard: Heard) -> Option<String> {
 }
 
 /// The files that `pattern` means: `~/` is the home, and `*` any part of one name.
-fn matching(pattern: &str, home: Option<&Path>) -> Vec<std::path::PathBuf> {
+fn matching(pattern: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let (start, rest) = match pattern.strip_prefix("~/") {
         Some(rest) => match home {
             Some(home) => (home.to_owned(), rest),
             None => return Vec::new(),
         },
-        None => (std::path::PathBuf::from("/"), pattern.trim_start_matches('/')),
+        None => (PathBuf::from("/"), pattern.trim_start_matches('/')),
     };
     rest.split('/').fold(vec![start], |directories, part| match part.split_once('*') {
         None => directories.into_iter().map(|directory| directory.join(part)).collect(),
@@ -203,7 +216,7 @@ mod tests {
         }
         let found = matching("~/d/*.list", Some(home.path()));
         assert_eq!(found, [home.path().join("d/a.list")]);
-        assert_eq!(matching("~/d/*.list", None), Vec::<std::path::PathBuf>::new());
+        assert_eq!(matching("~/d/*.list", None), Vec::<PathBuf>::new());
         assert_eq!(matching("/etc/pip.conf", None), [Path::new("/etc/pip.conf")]);
     }
 

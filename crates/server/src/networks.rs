@@ -8,11 +8,10 @@ use contracts::{
     },
     sandbox::Owner,
 };
-use domain::id::SandboxId;
+use domain::{id::SandboxId, policy::Ecosystem};
 use egress::broker::{Broker, BrokerError, learn::Proposal};
 use futures::future::BoxFuture;
 use provision::OWNER;
-use tokio::sync::watch;
 
 use crate::{egress_log, reload::Reloader};
 
@@ -26,16 +25,14 @@ pub(crate) struct Networks {
     pub(crate) broker: Arc<Broker>,
     /// Where exchanges are written down.
     pub(crate) log: PathBuf,
-    /// True once the package managers have said where their registries are.
-    pub(crate) registries: watch::Receiver<bool>,
 }
 
 impl Networks {
-    /// Comes back when it is known what rules mean. One that never answers keeps nobody waiting for ever; what it would have said is then
-    /// refused, with the reason.
-    pub(crate) async fn settled(&self) {
-        let mut registries = self.registries.clone();
-        drop(tokio::time::timeout(PATIENCE, registries.wait_for(|told| *told)).await);
+    /// Comes back when it is known where all registries are. One that never answers keeps nobody waiting for ever; what it would have said
+    /// is then not among what is told.
+    async fn settled(&self) {
+        let registries = self.broker.registries();
+        drop(tokio::time::timeout(PATIENCE, registries.learn(Ecosystem::ALL)).await);
     }
 
     /// What the setup of an image may reach: all that the policy allows a setup.

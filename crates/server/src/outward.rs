@@ -88,7 +88,6 @@ impl Outward {
             reloader: Arc::clone(&self.reloader),
             broker: Arc::clone(self.gatekeeper.broker()),
             log: self.log.clone(),
-            registries: self.gatekeeper.registries(),
         }
     }
 

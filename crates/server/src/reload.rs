@@ -16,7 +16,7 @@ use contracts::{
     clock::{Clock as _, SystemClock},
     egress::{ListName, NetworkError, Reloaded, RuleChange, Turn},
 };
-use domain::policy::{Ecosystem, EgressPhase, Layer, Rule};
+use domain::policy::{EgressPhase, Layer, Rule};
 use egress::broker::Broker;
 use provision::{layers::Layers, server_files::ServerFiles, way_out};
 use store::{AuditEntry, Store};
@@ -101,12 +101,11 @@ impl Reloader {
         let reading = tokio::task::spawn_blocking(move || {
             let said = ServerFiles::read(&file)?;
             let layers = Layers::of(&said)?;
-            // Package managers take their time, and are asked again only if they may have another say.
+            // Package managers take their time, and are asked again only if they may have another say, and somebody has to know.
             let registries = if said.server.registries == before.server.registries {
                 registries
             } else {
-                let home = home.as_deref();
-                Arc::new(way_out::registries_of_host(&said.server, Ecosystem::ALL, home))
+                way_out::registries_when_needed(&said.server, home)
             };
             let standing = gatekeeper::standing(&said, &layers, registries)?;
             Ok((Held { said: Arc::new(said), layers: Arc::new(layers) }, standing))

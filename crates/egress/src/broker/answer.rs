@@ -1,6 +1,6 @@
 //! Answers to the gateway: what the rules say, with money and credentials.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use contracts::secret::{SecretError, SecretName};
 use domain::{id::SandboxId, policy::HostName};
@@ -22,6 +22,9 @@ use proxy::ask::{
 
 /// How often the rules may change under one question before it is refused.
 const CHANGES: usize = 8;
+
+/// How long package managers may take to say where their registries are. It is sooner than the gateway gives up.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Broker {
     /// Answers one question. Nothing is decided by what was asked before.
@@ -47,6 +50,8 @@ impl Broker {
         question: &Question,
     ) -> Option<Answer> {
         let ruling = member.ruling();
+        // A package manager that never answers keeps nobody waiting for ever.
+        drop(tokio::time::timeout(PATIENCE, ruling.settle(question)).await);
         let answer = match question {
             Question::Name { host } => match ruling.name(host) {
                 Ok(()) => Answer::Known { generation: ruling.generation },

@@ -43,6 +43,8 @@ mod asked;
 mod learned;
 #[path = "record_tests.rs"]
 mod record;
+#[path = "registry_tests.rs"]
+mod registries;
 #[path = "reload_tests.rs"]
 mod reload;
 

@@ -75,6 +75,15 @@ impl Compiled {
         &self.bundles
     }
 
+    /// Every bundle that some rule denies by its name.
+    pub fn denied(&self) -> impl Iterator<Item = &Bundle> {
+        let rules = self.layers.iter().flat_map(|layer| &layer.deny.rules);
+        rules.filter_map(|rule| match rule {
+            Rule::Bundle(bundle) => Some(bundle),
+            Rule::Host { .. } => None,
+        })
+    }
+
     /// Whether a layer allows `bundle` by its name.
     pub fn names(&self, bundle: &Bundle) -> bool {
         self.layers.iter().any(|layer| layer.allow.bundles.contains_key(bundle))

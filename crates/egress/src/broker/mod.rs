@@ -256,13 +256,6 @@ impl Broker {
         present
     }
 
-    /// The package managers of this host have answered, or say something else now.
-    pub async fn reload_registries(&self, registries: RegistryHosts) -> usize {
-        let standing =
-            Standing { registries: Arc::new(registries), ..Standing::clone(&self.standing()) };
-        self.reload(standing).await
-    }
-
     /// The registries of this host, as far as they are known.
     pub fn registries(&self) -> Arc<RegistryHosts> {
         Arc::clone(&self.standing().registries)

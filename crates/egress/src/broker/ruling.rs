@@ -5,7 +5,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use contracts::egress::Network;
-use domain::policy::{Bundle, HostName, LayerKind, Method, Outgoing, Reach, RequestPath, Rule};
+use domain::policy::{
+    Bundle, Ecosystem, HostName, LayerKind, Method, Outgoing, Reach, RequestPath, Rule,
+};
 
 use super::compiled::Compiled;
 use crate::bundles::{
@@ -13,7 +15,7 @@ use crate::bundles::{
     model::{ModelCall, Wanted},
     registries::RegistryHosts,
 };
-use proxy::ask::{Body, Dial, Language, Refusal, Request, Scheme, Upgrade};
+use proxy::ask::{Body, Dial, Language, Question, Refusal, Request, Scheme, Upgrade};
 
 /// What holds for one sandbox from one change of its rules to the next.
 #[derive(Debug)]
@@ -23,6 +25,7 @@ pub struct Ruling {
     pub table: Table,
     /// Knows every bundle, so that a refusal can name one that would help.
     everything: Table,
+    registries: Arc<RegistryHosts>,
     pub generation: u64,
 }
 
@@ -100,7 +103,42 @@ impl Ruling {
             .chain(network.internal.keys().map(|name| Bundle::Internal(name.clone())))
             .collect();
         let everything = Table::new(Arc::clone(known), Arc::clone(registries), &network, &all);
-        Self { network, compiled, table, everything, generation }
+        let registries = Arc::clone(registries);
+        Self { network, compiled, table, everything, registries, generation }
+    }
+
+    /// Comes back when everything is known by which `question` is decided: where the registries are that rules name.
+    ///
+    /// To know of one can only allow more, unless a rule denies it. So they are asked for before anything is allowed where one is denied, and
+    /// else when something would be refused; of a refused request also those that no rule names, so that the refusal can name one.
+    pub async fn settle(&self, question: &Question) {
+        let named = |bundle: &Bundle| match bundle {
+            Bundle::Registry(ecosystem) => Some(*ecosystem),
+            Bundle::Github
+            | Bundle::Git { .. }
+            | Bundle::Model(_)
+            | Bundle::Cloud(_)
+            | Bundle::Internal(_) => None,
+        };
+        if self.registries.unknown(Ecosystem::ALL).is_empty() {
+            return;
+        }
+        self.registries.learn(self.compiled.denied().filter_map(named)).await;
+        let rules = self.compiled.bundles().iter().filter_map(named);
+        match question {
+            Question::Name { host } if self.name(host).is_err() => {
+                self.registries.learn(rules).await;
+            }
+            Question::Connect(connect)
+                if matches!(self.connect(&connect.host, connect.port), Connection::Refused(_)) =>
+            {
+                self.registries.learn(rules).await;
+            }
+            Question::Request(request) if matches!(self.request(request), Judged::Refused(_)) => {
+                self.registries.learn(Ecosystem::ALL).await;
+            }
+            Question::Name { .. } | Question::Connect(_) | Question::Request(_) => {}
+        }
     }
 
     /// The named bundle that the request would belong to if a rule named it.

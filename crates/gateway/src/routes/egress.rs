@@ -35,6 +35,7 @@ pub(crate) async fn explain<S: Sandboxes>(
     Asked(wish): Asked<ExplainEgress>,
 ) -> Answer<Json<ExplainedEgress>> {
     let id = door.find(&sandbox).await?.id;
+    door.networks.settled().await;
     let explained = door.networks.explain(id, &wish.method, &wish.url)?;
     Ok(Json(egress_shapes::explained(&explained)))
 }
@@ -52,6 +53,7 @@ pub(crate) async fn learned<S: Sandboxes>(
     Path(sandbox): Path<String>,
 ) -> Answer<Json<LearnedEgress>> {
     let id = door.find(&sandbox).await?.id;
+    door.networks.settled().await;
     Ok(Json(egress_shapes::learned(door.networks.learned(id)?)))
 }
 

@@ -50,8 +50,6 @@ pub(crate) async fn build<S: Sandboxes>(
     let compute = convert::compute(wish.compute, Compute::default());
     compute.check().map_err(|reason| SandboxError::Limit { reason })?;
     let sources = door.sources.resolve(&convert::sources(wish.repositories)?).await?;
-    // A server that has just started does not know yet where the registries are.
-    door.networks.settled().await;
     let network = door.networks.for_setup(&door.owner());
     let recipe = Recipe { base, sources, setup: wish.setup, compute, network };
     let (news, told) = mpsc::channel(64);

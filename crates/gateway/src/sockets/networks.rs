@@ -17,7 +17,7 @@ pub trait Networks: Send + Sync + 'static {
     /// What the setup of an image may reach: all that the policy allows a setup.
     fn for_setup(&self, owner: &Owner) -> Option<Network>;
 
-    /// Comes back when it is known what rules mean: which hosts a registry has, for example.
+    /// Comes back when it is known what every bundle means, which hosts a registry has, for example: before something is explained or learnt.
     fn settled(&self) -> BoxFuture<'_, ()>;
 
     /// Which rule decides about a request of `sandbox`, and why.

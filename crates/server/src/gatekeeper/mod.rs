@@ -15,7 +15,6 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use config::server::ServerFile;
 use contracts::clock::{Clock as _, SystemClock};
-use domain::policy::Ecosystem;
 use egress::{
     broker::{
         self, Broker,
@@ -34,7 +33,6 @@ use provision::{
 use sandbox::Provider;
 use secrets::keeper::Keeper;
 use terminal::{environment::Environment, report::Hint};
-use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
@@ -53,7 +51,6 @@ const BUNDLES: [&str; 3] =
 pub(crate) struct Gatekeeper {
     broker: Arc<Broker>,
     sandboxes: Arc<Sandboxes>,
-    registries: watch::Receiver<bool>,
 }
 
 /// What the way out is made of.
@@ -75,9 +72,9 @@ impl Gatekeeper {
     ) -> anyhow::Result<Self> {
         let Plan { said, layers, keeper, trail, environment } = plan;
         let sandboxes = Arc::new(Sandboxes::default());
+        let registries = way_out::registries_when_needed(&said.server, environment.home.clone());
         let broker = Broker::open(broker::Settings {
-            // Package managers take their time to answer; they are asked meanwhile.
-            standing: standing(said, layers, Arc::default())?,
+            standing: standing(said, layers, registries)?,
             prices: Prices::shipped()?,
             roots: roots()?,
             credentials: Arc::new(Handed(keeper.clone())),
@@ -96,10 +93,7 @@ impl Gatekeeper {
             }
         });
         broker.serving().await;
-        let (told, registries) = watch::channel(false);
-        let keeper = Self { broker, sandboxes, registries };
-        keeper.ask_package_managers(said.server.clone(), environment.home.clone(), tasks, told);
-        Ok(keeper)
+        Ok(Self { broker, sandboxes })
     }
 
     pub(crate) fn broker(&self) -> &Arc<Broker> {
@@ -114,31 +108,6 @@ impl Gatekeeper {
     /// The sandboxes are let go: nobody is asked for doors any more.
     pub(crate) fn let_go(&self) {
         self.sandboxes.let_go();
-    }
-
-    /// Becomes true when the package managers have said where their registries are.
-    pub(crate) fn registries(&self) -> watch::Receiver<bool> {
-        self.registries.clone()
-    }
-
-    fn ask_package_managers(
-        &self,
-        file: ServerFile,
-        home: Option<PathBuf>,
-        tasks: &TaskTracker,
-        told: watch::Sender<bool>,
-    ) {
-        let broker = Arc::clone(&self.broker);
-        tasks.spawn(async move {
-            let asked = tokio::task::spawn_blocking(move || {
-                way_out::registries_of_host(&file, Ecosystem::ALL, home.as_deref())
-            });
-            match asked.await {
-                Ok(hosts) => drop(broker.reload_registries(hosts).await),
-                Err(error) => broker.alarm(None, error.to_string()),
-            }
-            told.send_replace(true);
-        });
     }
 }
 

@@ -10,16 +10,17 @@
 mod crates;
 mod debian;
 mod go;
+mod hosts;
 mod maven;
 mod npm;
 mod pypi;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::policy::{Ecosystem, HostName};
+use domain::policy::Ecosystem;
 
+pub use self::hosts::{Ask, RegistryHosts};
 use super::endpoint::Endpoint;
-use proxy::ask::Scheme;
 
 #[cfg(test)]
 #[path = "registries_tests.rs"]
@@ -52,30 +53,6 @@ pub struct Found {
     pub places: BTreeSet<Endpoint>,
     /// Settings that could not be used, each as a sentence for the operator.
     pub problems: Vec<String>,
-}
-
-/// The registries of one sandbox.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RegistryHosts(BTreeMap<Ecosystem, BTreeSet<Endpoint>>);
-
-impl RegistryHosts {
-    pub fn new(places: impl IntoIterator<Item = (Ecosystem, BTreeSet<Endpoint>)>) -> Self {
-        Self(places.into_iter().filter(|(_, places)| !places.is_empty()).collect())
-    }
-
-    pub fn of(&self, ecosystem: Ecosystem) -> impl Iterator<Item = &Endpoint> {
-        self.0.get(&ecosystem).into_iter().flatten()
-    }
-
-    /// These, with the platform team's word where it has one: whole hosts, over HTTPS.
-    #[must_use]
-    pub fn overridden(mut self, hosts: &BTreeMap<Ecosystem, Vec<HostName>>) -> Self {
-        for (ecosystem, hosts) in hosts {
-            let place = |host: &HostName| Endpoint::new(Scheme::Https, host.clone(), 443, "");
-            self.0.insert(*ecosystem, hosts.iter().map(place).collect());
-        }
-        self
-    }
 }
 
 pub const fn sources(ecosystem: Ecosystem) -> Sources {
