@@ -34,6 +34,8 @@ pub struct Check {
 pub struct Why {
     /// The file that names it.
     pub file: String,
+    /// Why it was chosen, as a sentence that names the file, and the line where one is known.
+    pub reason: String,
     /// What was found too, and is not run beside it because it does the same.
     pub instead_of: Vec<InsteadOf>,
 }
@@ -70,7 +72,8 @@ impl Check {
         let kind = super::classify::kind_of_script(command.as_str())
             .or_else(|| super::names::kind_of(&name))
             .unwrap_or(Kind::Test);
-        let why = Why { file, instead_of: Vec::new() };
+        let reason = format!("`{file}` declares it");
+        let why = Why { file, reason, instead_of: Vec::new() };
         let directory = Directory::default();
         Self { name, kind, command, directory, why, confidence: Confidence::Declared }
     }
@@ -178,7 +181,7 @@ impl fmt::Display for Directory {
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` says so", self.file)?;
+        f.write_str(&self.reason)?;
         for (index, other) in self.instead_of.iter().enumerate() {
             let joint = if index == 0 { "; it stands for" } else { " and" };
             write!(f, "{joint} `{}` of `{}`", other.command, other.file)?;

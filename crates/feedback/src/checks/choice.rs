@@ -1,11 +1,15 @@
 //! Of all that was found, what is run.
+//!
+//! Three rules: what one check does is not done again by another; the plain one is always there, and a part or a variant of it only beside
+//! it; whoever is believed more says how something is run.
 
 use std::collections::BTreeSet;
 
 use super::{
-    CHECKS_LIMIT,
-    candidate::{Candidate, Source},
+    CHECKS_LIMIT, Detection,
+    candidate::{Candidate, LeftOut, Source},
     check::{Check, CommandLine, InsteadOf, Kind, Why},
+    deed::Scope,
 };
 
 const NAME_LIMIT: usize = 60;
@@ -15,39 +19,99 @@ const COMMAND_LIMIT: usize = 2_000;
 const VARIANTS_LIMIT: usize = 4;
 /// More than a person would read.
 const STANDS_FOR_LIMIT: usize = 8;
+const LEFT_OUT_LIMIT: usize = 40;
+
+type Kept = (Candidate, BTreeSet<InsteadOf>);
 
 /// Keeps the most believed of those that do the same, and puts all in order: by kind, then by place, then as they were found.
-pub(super) fn among(mut found: Vec<Candidate>) -> Vec<Check> {
+pub(super) fn among(mut found: Vec<Candidate>, mut left_out: Vec<LeftOut>) -> Detection {
     found.retain(|candidate| is_printable(&candidate.command) && is_printable(&candidate.file));
-    found.sort_by_key(|candidate| candidate.source);
-    let mut kept: Vec<(Candidate, BTreeSet<InsteadOf>)> = Vec::new();
+    found.retain(|candidate| !is_about_documents(candidate));
+    // The plain one goes first, so that what is only a part of it finds it there.
+    found.sort_by_key(|candidate| (candidate.source, candidate.scope));
+    let mut kept: Vec<Kept> = Vec::new();
     for candidate in found {
-        if let Some((first, stands_for)) =
-            kept.iter_mut().find(|(first, _)| first.stands_for(&candidate))
-        {
-            let differs = first.command != candidate.command;
-            if differs && stands_for.len() < STANDS_FOR_LIMIT {
-                stands_for.insert(InsteadOf { command: candidate.command, file: candidate.file });
+        match reason_against(&candidate, &mut kept) {
+            Some(reason) => left_out.extend(reason.map(|reason| left(&candidate, &reason))),
+            None => {
+                give_way(&candidate, &mut kept, &mut left_out);
+                kept.push((candidate, BTreeSet::new()));
             }
-        } else if kept.len() < CHECKS_LIMIT
-            && !kept.iter().any(|(first, _)| is_left_out(first, &candidate))
-            && kept.iter().filter(|(first, _)| is_variant(first, &candidate)).count()
-                < VARIANTS_LIMIT
-        {
-            kept.push((candidate, BTreeSet::new()));
         }
     }
     kept.sort_by(|(a, _), (b, _)| (a.kind, &a.directory).cmp(&(b.kind, &b.directory)));
     let mut names = BTreeSet::new();
-    kept.into_iter()
+    let checks: Vec<Check> = kept
+        .into_iter()
         .filter_map(|(candidate, stands_for)| {
             let command: CommandLine = candidate.command.parse().ok()?;
             let name = unused(&name(&candidate), &mut names);
-            let why = Why { file: candidate.file, instead_of: stands_for.into_iter().collect() };
-            let Candidate { kind, directory, confidence, .. } = candidate;
+            let Candidate { kind, directory, confidence, file, reason, .. } = candidate;
+            let why = Why { file, reason, instead_of: stands_for.into_iter().collect() };
             Some(Check { name, kind, command, directory, why, confidence })
         })
-        .collect()
+        .collect();
+    let is_run = |left: &LeftOut| checks.iter().any(|check| check.command.as_str() == left.command);
+    let mut told = BTreeSet::new();
+    left_out.retain(|left| {
+        is_printable(&left.command)
+            && is_printable(&left.file)
+            && !is_run(left)
+            && told.insert(left.command.clone())
+    });
+    left_out.truncate(LEFT_OUT_LIMIT);
+    Detection { checks, left_out }
+}
+
+/// Why a candidate is not run: another stands for it and says so (then there is no more to say), or it is too much.
+fn reason_against(candidate: &Candidate, kept: &mut [Kept]) -> Option<Option<String>> {
+    if let Some((first, stands_for)) =
+        kept.iter_mut().find(|(first, _)| first.stands_for(candidate))
+    {
+        let differs = first.command != candidate.command;
+        if differs && stands_for.len() < STANDS_FOR_LIMIT {
+            stands_for.insert(InsteadOf {
+                command: candidate.command.clone(),
+                file: candidate.file.clone(),
+            });
+        }
+        return Some(None);
+    }
+    if candidate.scope == Scope::Special {
+        let reason =
+            "it is a special build, which ordinary tests need not pass; declare it to have it run";
+        return Some(Some(reason.to_owned()));
+    }
+    if let Some((first, _)) = kept.iter().find(|(first, _)| is_left_out(first, candidate)) {
+        let reason = format!("CI runs `{}` of `{}` and not this", first.command, first.file);
+        return Some(Some(reason));
+    }
+    let variants = kept.iter().filter(|(first, _)| is_variant(first, candidate)).count();
+    if variants >= VARIANTS_LIMIT && candidate.scope != Scope::Plain {
+        return Some(Some(format!("{VARIANTS_LIMIT} of its kind are run already")));
+    }
+    (kept.len() >= CHECKS_LIMIT).then(|| Some(format!("{CHECKS_LIMIT} checks are run already")))
+}
+
+/// What the new one does besides more is not done twice: a linter that `npm test` runs anyway. What is believed more stays.
+fn give_way(candidate: &Candidate, kept: &mut Vec<Kept>, left_out: &mut Vec<LeftOut>) {
+    kept.retain(|(first, _)| {
+        let is_double = candidate.source <= first.source
+            && candidate.scope == Scope::Plain
+            && candidate.does.covers(&first.does);
+        if is_double {
+            left_out.push(left(first, &format!("`{}` runs it", candidate.command)));
+        }
+        !is_double
+    });
+}
+
+fn left(candidate: &Candidate, reason: &str) -> LeftOut {
+    LeftOut {
+        command: candidate.command.clone(),
+        file: candidate.file.clone(),
+        reason: reason.to_owned(),
+    }
 }
 
 fn is_variant(first: &Candidate, candidate: &Candidate) -> bool {
@@ -60,10 +124,17 @@ fn is_variant(first: &Candidate, candidate: &Candidate) -> bool {
 /// worth running all the same.
 fn is_left_out(first: &Candidate, candidate: &Candidate) -> bool {
     first.source == Source::Workflow
-        && candidate.source == Source::Habit
-        && candidate.kind != Kind::Test
+        && candidate.source > Source::Workflow
+        && matches!(candidate.kind, Kind::Format | Kind::Lint | Kind::Build)
+        && (candidate.source == Source::Habit || first.kind == candidate.kind)
         && first.about == candidate.about
         && first.ecosystems.is_superset(&candidate.ecosystems)
+}
+
+/// Pages are built elsewhere, and are not what a change is judged by.
+fn is_about_documents(candidate: &Candidate) -> bool {
+    let first = candidate.about.as_str().split('/').next();
+    candidate.kind != Kind::Test && matches!(first, Some("doc" | "docs" | "website" | "site"))
 }
 
 fn is_printable(text: &str) -> bool {

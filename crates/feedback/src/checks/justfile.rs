@@ -8,7 +8,7 @@ pub(super) const JUST: Dialect =
 fn parse(text: &str) -> Targets {
     let mut targets = Targets::default();
     let mut current: Option<&str> = None;
-    for line in text.lines() {
+    for (number, line) in (1..).zip(text.lines()) {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
@@ -20,7 +20,7 @@ fn parse(text: &str) -> Targets {
             continue;
         }
         current = recipe(line).map(|(name, needs)| {
-            targets.add(name, needs.split_whitespace().filter(|word| *word != "&&"));
+            targets.add((number, name), needs.split_whitespace().filter(|word| *word != "&&"));
             name
         });
     }

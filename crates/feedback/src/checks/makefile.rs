@@ -9,7 +9,7 @@ pub(super) const MAKE: Dialect =
 fn parse(text: &str) -> Targets {
     let mut targets = Targets::default();
     let mut current: Vec<&str> = Vec::new();
-    for line in text.lines() {
+    for (number, line) in (1..).zip(text.lines()) {
         if let Some(recipe) = line.strip_prefix('\t') {
             let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']).trim();
             if !recipe.is_empty() && !recipe.starts_with('#') {
@@ -22,9 +22,12 @@ fn parse(text: &str) -> Targets {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
+        if let Some((name, value)) = variable(line) {
+            targets.set(name, value);
+        }
         current = rule(line).map_or(Vec::new(), |(names, needs)| {
             for name in &names {
-                targets.add(name, needs.split_whitespace().filter(|word| *word != "|"));
+                targets.add((number, name), needs.split_whitespace().filter(|word| *word != "|"));
             }
             names
         });
@@ -35,6 +38,14 @@ fn parse(text: &str) -> Targets {
         }
     }
     targets
+}
+
+/// `NAME ?= value`.
+fn variable(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim_end_matches(['?', ':', '+']).trim();
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then_some((name, value.split('#').next().unwrap_or_default().trim()))
 }
 
 /// `names: needs`, unless the line sets a variable or is meant for make itself.

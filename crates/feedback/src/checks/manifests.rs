@@ -15,4 +15,5 @@ pub(super) const PYTHON: &[&str] = &[
     ".flake8",
     "Pipfile",
     "requirements.txt",
+    ".pre-commit-config.yaml",
 ];

@@ -42,6 +42,8 @@ pub(super) fn kind_of(name: &str) -> Option<Kind> {
         "coverage",
         "cov",
         "fuzz",
+        "external",
+        "downstream",
     ];
     const TEST: &[&str] = &[
         "test",
@@ -54,6 +56,8 @@ pub(super) fn kind_of(name: &str) -> Option<Kind> {
         "jest",
         "vitest",
         "nextest",
+        "runtests",
+        "testsuite",
     ];
     const LINT: &[&str] = &[
         "lint",
@@ -102,4 +106,12 @@ pub(super) fn kind_of(name: &str) -> Option<Kind> {
         // `check` alone is what most projects call everything together.
         (checks && words.len() == 1).then_some(Kind::Test)
     }
+}
+
+/// What a file promises that is run: by its own name, or by the directory that it lies in.
+pub(super) fn kind_of_file(path: &str) -> Option<Kind> {
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let is_tests = matches!(directory.split('/').next(), Some("test" | "tests" | "spec"));
+    kind_of(stem).or_else(|| is_tests.then_some(Kind::Test))
 }

@@ -2,87 +2,64 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::{
-    candidate::{Candidate, Source},
+    candidate::{Candidate, Place, Source},
     check::{Confidence, Directory, Kind},
-    classify::Ecosystem,
-    names, targets,
+    package_scripts::Package,
     tree::{Found, Survey},
+    units::Reader,
 };
-
-const SCRIPTS_LIMIT: usize = 200;
 
 pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
     let mut found = Vec::new();
     // Packages whose scripts run those of the packages below, with the kinds that they have.
     let mut roots: Vec<(Directory, BTreeSet<Kind>)> = Vec::new();
     for file in survey.named("package.json") {
-        let Ok(Value::Object(manifest)) = serde_json::from_str(file.text) else { continue };
+        let Some(package) = Package::at(survey, &file.directory) else { continue };
         let covered = |kind: Kind| {
             file.directory.above().any(|above| {
                 roots.iter().any(|(root, kinds)| *root == above && kinds.contains(&kind))
             })
         };
-        let scripts: Vec<_> = scripts(&manifest).filter(|(_, kind)| !covered(*kind)).collect();
-        if manifest.contains_key("workspaces") || survey.has(&file.directory, "pnpm-workspace.yaml")
-        {
+        let scripts: Vec<_> = package.checks().filter(|(_, kind)| !covered(*kind)).collect();
+        if package.has_workspaces() || survey.has(&file.directory, "pnpm-workspace.yaml") {
             roots.push((file.directory.clone(), scripts.iter().map(|(_, kind)| *kind).collect()));
         }
-        let manager = manager(survey, &file.directory);
-        found.extend(scripts.into_iter().map(|(name, kind)| candidate(&file, manager, name, kind)));
+        for (name, kind) in scripts {
+            found.extend(candidates(survey, &file, &package, (name, kind)));
+        }
     }
     found
 }
 
-fn candidate(file: &Found<'_>, manager: &str, script: &str, kind: Kind) -> Candidate {
-    Candidate {
-        kind,
-        command: format!("{manager} run {script}"),
-        directory: file.directory.clone(),
-        about: file.directory.clone(),
-        ecosystems: BTreeSet::from([Ecosystem::JavaScript]),
-        source: Source::Script,
-        confidence: Confidence::Likely,
-        file: file.path.to_owned(),
-    }
+fn candidates(
+    survey: &Survey,
+    file: &Found<'_>,
+    package: &Package,
+    (name, kind): (&str, Kind),
+) -> Vec<Candidate> {
+    let line = format!("{} run {name}", package.manager.name());
+    let units = Reader { survey }.line(&line, &file.directory).unwrap_or_default().units;
+    let says = format!("`{name}` is a script for people to run");
+    let place = Place { file: file.path, line: line_of(file.text, name) };
+    let written = units.into_iter().map(|mut unit| {
+        // Its name promises more than is understood of what it does.
+        if unit.command == line {
+            unit.kind = unit.kind.max(kind);
+        }
+        let mut it = Candidate::written(unit, Source::Script, Confidence::Likely, place, &says);
+        it.ecosystems.insert(super::classify::Ecosystem::JavaScript);
+        it
+    });
+    written.collect()
 }
 
-/// The scripts that are checks. Where one is named by a bare word, its variants (`test:unit`) are parts of it.
-pub(super) fn scripts(
-    manifest: &serde_json::Map<String, Value>,
-) -> impl Iterator<Item = (&str, Kind)> {
-    let scripts = manifest.get("scripts").and_then(Value::as_object);
-    let named = move || scripts.into_iter().flatten().take(SCRIPTS_LIMIT);
-    named().filter_map(move |(name, body)| {
-        let body = body.as_str()?;
-        let kind = names::kind_of(name)?;
-        let whole = name.split(':').next().unwrap_or(name);
-        let is_part = whole != name
-            && named().any(|(other, _)| other == whole && names::kind_of(other) == Some(kind));
-        let is_check = targets::is_typable(name) && !is_part && !is_nothing(body);
-        is_check.then_some((name.as_str(), kind))
-    })
-}
-
-/// `npm init` writes a test that says that there is none.
-fn is_nothing(body: &str) -> bool {
-    let body = body.trim();
-    body.is_empty() || body.contains("no test specified") || matches!(body, "true" | "exit 0" | ":")
-}
-
-/// By the lock file here or above, the nearest first.
-fn manager(survey: &Survey, directory: &Directory) -> &'static str {
-    const LOCKS: &[(&str, &str)] = &[
-        ("pnpm-lock.yaml", "pnpm"),
-        ("yarn.lock", "yarn"),
-        ("bun.lock", "bun"),
-        ("bun.lockb", "bun"),
-        ("package-lock.json", "npm"),
-        ("npm-shrinkwrap.json", "npm"),
-    ];
-    let places = std::iter::once(directory.clone()).chain(directory.above());
-    let locked = places.filter_map(|place| LOCKS.iter().find(|(lock, _)| survey.has(&place, lock)));
-    locked.map(|(_, manager)| *manager).next().unwrap_or("npm")
+/// Where a script stands, as people write such files: one on a line.
+fn line_of(text: &str, name: &str) -> usize {
+    let key = format!("\"{name}\"");
+    let mut lines = (1..).zip(text.lines());
+    let is_it = |line: &str| {
+        line.trim_start().strip_prefix(&key).is_some_and(|rest| rest.trim_start().starts_with(':'))
+    };
+    lines.find(|(_, line)| is_it(line)).map_or(0, |(number, _)| number)
 }

@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 
 use super::{
-    candidate::{Candidate, Source},
+    candidate::{Candidate, Place, Source},
     check::{Confidence, Directory, Kind},
     classify::Ecosystem,
     manifests::PYTHON,
+    pre_commit,
     tables::Tables,
     tree::Survey,
+    units::{self, Reader},
 };
 
 pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
@@ -25,6 +27,7 @@ pub(super) fn read(survey: &Survey) -> Vec<Candidate> {
         }
         found.extend(project.target("tox.ini", "tox", &["testenv", "tox"]));
         found.extend(project.target("noxfile.py", "nox", &[]));
+        found.extend(project.hooks());
         found.extend(project.linters());
     }
     if found.iter().all(|it| it.kind != Kind::Test) {
@@ -144,20 +147,37 @@ impl<'a> Project<'a> {
         said.collect()
     }
 
-    /// tox and nox are to Python what make is to others.
-    fn target(&self, file: &str, command: &str, tables: &[&str]) -> Option<Candidate> {
+    /// tox and nox are to Python what make is to others. What they run is taken, if it can be read, and else they themselves.
+    fn target(&self, file: &str, command: &str, tables: &[&str]) -> Vec<Candidate> {
         let is_set_up = tables.is_empty() || tables.iter().any(|table| self.tox.has(table));
-        (self.has(file) && is_set_up).then(|| Candidate {
-            source: Source::Target,
-            confidence: Confidence::Likely,
-            ..Candidate::habit(
-                Kind::Test,
-                Ecosystem::Python,
-                command,
-                self.directory,
-                &self.directory.file(file),
-            )
-        })
+        if !self.has(file) || !is_set_up {
+            return Vec::new();
+        }
+        let path = self.directory.file(file);
+        let reading = Reader { survey: self.survey }.line(command, self.directory);
+        let says = format!("`{command}` is set up here");
+        let units = reading.unwrap_or_default().units.into_iter();
+        let place = Place { file: &path, line: 0 };
+        units
+            .map(|unit| Candidate::written(unit, Source::Target, Confidence::Likely, place, &says))
+            .collect()
+    }
+
+    /// The tools behind pre-commit's hooks: linters, beside which there should be tests.
+    fn hooks(&self) -> Vec<Candidate> {
+        let file = pre_commit::file(self.directory);
+        let hooks = pre_commit::hooks(self.survey, self.directory).into_iter();
+        let candidates = hooks.map(|hook| {
+            let command = format!("{}{}", self.environment(), hook.command);
+            let place = Place { file: &file, line: hook.line }.words();
+            Candidate {
+                source: Source::Target,
+                confidence: Confidence::Likely,
+                reason: format!("people run it before they commit ({place})"),
+                ..Candidate::habit(hook.kind, hook.ecosystem, &command, self.directory, &file)
+            }
+        });
+        candidates.collect()
     }
 
     fn habit(&self, kind: Kind, command: &str, file: &str) -> Candidate {
@@ -171,18 +191,8 @@ impl<'a> Project<'a> {
         )
     }
 
-    /// Whoever locked the dependencies knows where they are installed.
     fn environment(&self) -> &'static str {
-        let locks = [
-            ("uv.lock", "uv run "),
-            ("poetry.lock", "poetry run "),
-            ("pdm.lock", "pdm run "),
-            ("Pipfile.lock", "pipenv run "),
-        ];
-        let places = || std::iter::once(self.directory.clone()).chain(self.directory.above());
-        let locked =
-            locks.into_iter().find(|(lock, _)| places().any(|place| self.survey.has(&place, lock)));
-        locked.map_or("", |(_, run)| run)
+        units::environment(self.survey, self.directory)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{justfile::JUST, makefile::MAKE, package_json, targets::Dialect};
+use super::{justfile::JUST, makefile::MAKE, package_scripts, targets::Dialect};
 
 /// The lines behind each check that this file names. Nothing for files that name none.
 pub(crate) fn recipes(path: &str, text: &str) -> BTreeMap<String, Vec<String>> {
@@ -39,10 +39,10 @@ fn settings(text: &str) -> impl Iterator<Item = String> {
 }
 
 fn scripts(text: &str) -> BTreeMap<String, Vec<String>> {
-    let Ok(Value::Object(manifest)) = serde_json::from_str(text) else { return BTreeMap::new() };
+    let Some(manifest) = package_scripts::parse(text) else { return BTreeMap::new() };
     let bodies = manifest.get("scripts").and_then(Value::as_object);
     let body = |name: &str| Some(bodies?.get(name)?.as_str()?.to_owned());
-    package_json::scripts(&manifest)
+    package_scripts::scripts(&manifest)
         .filter_map(|(name, _)| Some((format!("run {name}"), vec![body(name)?])))
         .collect()
 }

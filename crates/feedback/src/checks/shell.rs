@@ -45,15 +45,32 @@ fn is_plain(line: &str) -> bool {
         && !line.contains("(){")
 }
 
+/// One command of a line, as it stands there and as words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) text: String,
+    pub(super) words: Vec<String>,
+}
+
 /// One line as commands that run one after the other while each succeeds; nothing when it is more than that.
 pub(super) fn commands(line: &str) -> Option<Vec<Vec<String>>> {
+    Some(parts(line)?.into_iter().map(|part| part.words).collect())
+}
+
+/// The same, with the text of each.
+pub(super) fn parts(line: &str) -> Option<Vec<Part>> {
     if line.len() > LINE_LIMIT || line.chars().any(|c| c.is_control() && c != '\t') {
         return None;
     }
     let mut all = Vec::new();
     let mut words = Vec::new();
     let mut word: Option<String> = None;
+    let mut text = String::new();
     let mut rest = line.chars().peekable();
+    let whole = |words: Vec<String>, text: &str| Part {
+        text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+        words,
+    };
     while let Some(c) = rest.next() {
         match c {
             ' ' | '\t' => words.extend(word.take()),
@@ -63,27 +80,49 @@ pub(super) fn commands(line: &str) -> Option<Vec<Vec<String>>> {
                 if words.is_empty() {
                     return None;
                 }
-                all.push(std::mem::take(&mut words));
+                all.push(whole(std::mem::take(&mut words), &std::mem::take(&mut text)));
+                continue;
             }
             '&' | '|' | ';' | '<' | '>' | '(' | ')' | '`' | '$' => return None,
-            '\\' => word.get_or_insert_default().push(rest.next()?),
+            '\\' => {
+                let next = rest.next()?;
+                word.get_or_insert_default().push(next);
+                text.extend(['\\', next]);
+                continue;
+            }
             '\'' | '"' => {
                 let word = word.get_or_insert_default();
+                text.push(c);
                 loop {
-                    match rest.next()? {
+                    let next = rest.next()?;
+                    text.push(next);
+                    match next {
                         end if end == c => break,
                         '`' | '$' if c == '"' => return None,
-                        '\\' if c == '"' => word.push(rest.next()?),
+                        '\\' if c == '"' => {
+                            let next = rest.next()?;
+                            text.push(next);
+                            word.push(next);
+                        }
                         inside => word.push(inside),
                     }
                 }
+                continue;
             }
             c => word.get_or_insert_default().push(c),
         }
+        text.push(c);
     }
     words.extend(word);
     if !words.is_empty() {
-        all.push(words);
+        all.push(whole(words, &text));
     }
     (!all.is_empty()).then_some(all)
+}
+
+/// `NAME=value` before a command.
+pub(super) fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
 }

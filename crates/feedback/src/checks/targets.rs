@@ -2,13 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    candidate::{Candidate, Source},
-    check::{Confidence, Directory},
-    classify::{self, Ecosystem},
-    names,
-    tree::Survey,
-};
+use super::{check::Directory, names, tree::Survey};
 
 /// Nobody types the name of the thousandth target.
 const TARGETS_LIMIT: usize = 500;
@@ -23,18 +17,6 @@ pub(super) struct Dialect {
 }
 
 impl Dialect {
-    /// The checks of all its files.
-    pub(super) fn read(&self, survey: &Survey) -> Vec<Candidate> {
-        let mut found = Vec::new();
-        for directory in survey.directories(self.files) {
-            let file = self.files.iter().find(|name| survey.has(&directory, name));
-            if let (Some(file), Some(targets)) = (file, self.targets(survey, &directory)) {
-                found.extend(targets.checks(self.program, &directory, &directory.file(file)));
-            }
-        }
-        found
-    }
-
     /// The targets of its file in a directory.
     pub(super) fn targets(&self, survey: &Survey, directory: &Directory) -> Option<Targets> {
         let text = self.files.iter().find_map(|name| survey.text(directory, name))?;
@@ -44,20 +26,28 @@ impl Dialect {
 
 #[derive(Debug, Default)]
 struct Target {
+    /// Where it is named first.
+    line: usize,
     needs: Vec<String>,
     lines: Vec<String>,
 }
 
+/// The targets by name, and the variables of their file.
 #[derive(Debug, Default)]
-pub(super) struct Targets(BTreeMap<String, Target>);
+pub(super) struct Targets(BTreeMap<String, Target>, BTreeMap<String, String>);
 
 impl Targets {
     /// Adds a target, or more to one that is known.
-    pub(super) fn add<'a>(&mut self, name: &str, needs: impl Iterator<Item = &'a str>) {
+    pub(super) fn add<'a>(
+        &mut self,
+        (line, name): (usize, &str),
+        needs: impl Iterator<Item = &'a str>,
+    ) {
         if self.0.len() >= TARGETS_LIMIT && !self.0.contains_key(name) {
             return;
         }
-        let target = self.0.entry(name.to_owned()).or_default();
+        let fresh = Target { line, ..Target::default() };
+        let target = self.0.entry(name.to_owned()).or_insert(fresh);
         let room = TARGETS_LIMIT.saturating_sub(target.needs.len());
         target.needs.extend(needs.take(room).map(str::to_owned));
     }
@@ -82,43 +72,54 @@ impl Targets {
         reached
     }
 
-    /// Whose tools run when these targets do.
-    pub(super) fn ecosystems(&self, names: &[String]) -> BTreeSet<Ecosystem> {
-        let targets = self.reached(names).into_iter().filter_map(|name| self.0.get(name));
-        targets
-            .flat_map(|target| &target.lines)
-            .flat_map(|line| classify::ecosystems_of(line))
-            .collect()
+    /// The targets that are checks: named as one, with something to do, and not only a bundle of others that are checks themselves.
+    pub(super) fn checks(&self) -> impl Iterator<Item = (&str, usize)> {
+        let is_check = |name: &str| {
+            names::kind_of(name).is_some()
+                && self.parts(name).is_none()
+                && !self.is_empty(name)
+                && is_typable(name)
+                // Such a target is a file that is made.
+                && !name.contains('.')
+        };
+        let named = self.0.iter().filter(move |(name, _)| is_check(name));
+        named.map(|(name, target)| (name.as_str(), target.line))
     }
 
-    /// The targets that are checks: named as one, with something to do, and not only a bundle of others that are checks themselves.
-    fn checks(&self, program: &str, directory: &Directory, file: &str) -> Vec<Candidate> {
-        let named: BTreeMap<&str, _> =
-            self.0.keys().filter_map(|name| Some((name.as_str(), names::kind_of(name)?))).collect();
-        let is_bundle = |name: &str, target: &Target| {
-            let others = self.reached(&target.needs);
-            others.iter().any(|other| *other != name && named.contains_key(other))
-                && target.lines.is_empty()
-        };
-        self.0
-            .iter()
-            .filter_map(|(name, target)| {
-                let kind = *named.get(name.as_str())?;
-                if is_bundle(name, target) || self.is_empty(name) || !is_typable(name) {
-                    return None;
-                }
-                Some(Candidate {
-                    kind,
-                    command: format!("{program} {name}"),
-                    directory: directory.clone(),
-                    about: directory.clone(),
-                    ecosystems: self.ecosystems(std::slice::from_ref(name)),
-                    source: Source::Target,
-                    confidence: Confidence::Likely,
-                    file: file.to_owned(),
-                })
-            })
-            .collect()
+    /// The checks that a target only bundles.
+    pub(super) fn parts(&self, name: &str) -> Option<Vec<&str>> {
+        let target = self.0.get(name)?;
+        let others = self.reached(&target.needs);
+        let is_check = |other: &&str| *other != name && names::kind_of(other).is_some();
+        let checks: Vec<&str> = others.into_iter().filter(is_check).collect();
+        (target.lines.is_empty() && !checks.is_empty()).then_some(checks)
+    }
+
+    /// The lines that run when these targets do, with the variables of the file put in.
+    pub(super) fn lines(&self, names: &[String]) -> Vec<String> {
+        let targets = self.reached(names).into_iter().filter_map(|name| self.0.get(name));
+        targets.flat_map(|target| &target.lines).map(|line| self.filled(line)).collect()
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Adds a variable of the file that has a plain value.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        let is_plain = !value.contains(['$', '`', '(']) && value.len() <= 200;
+        if is_plain && self.1.len() < TARGETS_LIMIT {
+            self.1.insert(name.to_owned(), value.to_owned());
+        }
+    }
+
+    fn filled(&self, line: &str) -> String {
+        let mut text = line.to_owned();
+        for (name, value) in &self.1 {
+            text =
+                text.replace(&format!("$({name})"), value).replace(&format!("${{{name}}}"), value);
+        }
+        text.replace("$(MAKE)", "make")
     }
 
     /// What runs when each of the targets does that are named as checks.

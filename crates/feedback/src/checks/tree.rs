@@ -34,6 +34,9 @@ const SIZE_LIMIT: usize = 512 * 1024;
 /// As many files are kept as a large monorepo has manifests near its root.
 const FILES_LIMIT: usize = 400;
 
+/// More directories than this are not counted.
+const PLACES_LIMIT: usize = 10_000;
+
 /// Where code of others lies, or what a build has made.
 const FOREIGN: &[&str] = &[
     "node_modules",
@@ -52,6 +55,10 @@ const FOREIGN: &[&str] = &[
     "example",
     "samples",
     "fuzz",
+    "bench",
+    "benches",
+    "benchmark",
+    "benchmarks",
     "venv",
     ".venv",
     "site-packages",
@@ -61,6 +68,8 @@ const FOREIGN: &[&str] = &[
 /// The files whose names say something about checks, with what they contain.
 pub(super) struct Survey {
     files: BTreeMap<String, Option<String>>,
+    /// Directories that have files, as many as are counted.
+    places: BTreeSet<Directory>,
     /// Directories that have Python tests in them, with the first of each.
     tested: BTreeMap<Directory, PythonTest>,
 }
@@ -82,8 +91,12 @@ impl Survey {
     pub(super) fn of(tree: &impl Tree) -> Self {
         let mut kept: BTreeSet<(usize, String)> = BTreeSet::new();
         let mut tested: BTreeMap<Directory, String> = BTreeMap::new();
+        let mut places: BTreeSet<Directory> = BTreeSet::new();
         tree.each_path(&mut |path| {
             let Some((directory, name)) = place(path) else { return };
+            if places.len() < PLACES_LIMIT && !places.contains(&directory) {
+                places.extend(directory.above().chain([directory.clone()]));
+            }
             if is_python_test(name) {
                 // Whatever order the paths come in, the same one is the first.
                 if let Some(first) = tested.get_mut(&directory) {
@@ -94,8 +107,10 @@ impl Survey {
                     tested.insert(directory, path.to_owned());
                 }
             } else if is_interesting(&directory, name) {
-                // The nearest to the root are kept, whatever order the paths come in.
-                kept.insert((path.split('/').count(), path.to_owned()));
+                // The nearest to the root are kept, whatever order the paths come in, and scripts only where there is room.
+                let distance = path.split('/').count();
+                let distance = if is_script(&directory, name) { distance + 100 } else { distance };
+                kept.insert((distance, path.to_owned()));
                 if kept.len() > FILES_LIMIT {
                     kept.pop_last();
                 }
@@ -109,12 +124,16 @@ impl Survey {
             (path, text)
         });
         // Only those at the root are asked what they are written for.
-        let is_near = |path: &str| path.split('/').count() <= 2;
         let tested = tested.into_iter().map(|(directory, path)| {
             let text = is_near(&path).then(|| text(&path)).flatten();
             (directory, PythonTest { path, text })
         });
-        Self { files: files.collect(), tested: tested.collect() }
+        Self { files: files.collect(), places, tested: tested.collect() }
+    }
+
+    /// Whether there may be such a directory.
+    pub(super) fn may_have(&self, directory: &Directory) -> bool {
+        self.places.contains(directory) || self.places.len() >= PLACES_LIMIT || directory.is_root()
     }
 
     /// Is there such a file, readable or not?
@@ -124,6 +143,20 @@ impl Survey {
 
     pub(super) fn text(&self, directory: &Directory, name: &str) -> Option<&str> {
         self.files.get(&directory.file(name))?.as_deref()
+    }
+
+    /// The text of a file that a command names, from where the command is run.
+    pub(super) fn script(&self, at: &Directory, path: &str) -> Option<&str> {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        self.text(&at.join(parent)?, name)
+    }
+
+    /// Is there a file with this ending, and which?
+    pub(super) fn ending(&self, directory: &Directory, ending: &str) -> Option<&str> {
+        let here = self.files.keys().filter_map(|path| Some((path, place(path)?)));
+        let mut fits =
+            here.filter(|(_, (place, name))| place == directory && name.ends_with(ending));
+        fits.next().map(|(path, _)| path.as_str())
     }
 
     /// All files of one name that could be read, those near the root first.
@@ -169,7 +202,9 @@ impl Survey {
 
 /// Whether detection wants to read what is at this path. All other files only have to be there.
 pub fn is_wanted(path: &str) -> bool {
-    place(path).is_some_and(|(directory, name)| is_interesting(&directory, name))
+    place(path).is_some_and(|(directory, name)| {
+        is_interesting(&directory, name) || (is_python_test(name) && is_near(path))
+    })
 }
 
 /// A path as directory and name, if it is one that a check could be about.
@@ -214,6 +249,23 @@ fn is_interesting(directory: &Directory, name: &str) -> bool {
         "bun.lock",
         "bun.lockb",
         "Cargo.toml",
+        "tox.toml",
+        "Rakefile",
+        "Gemfile",
+        ".rspec",
+        ".rubocop.yml",
+        "composer.json",
+        "phpunit.xml",
+        "phpunit.xml.dist",
+        "mix.exs",
+        "Package.swift",
+        "deno.json",
+        "deno.jsonc",
+        "build.sbt",
+        "stack.yaml",
+        "CMakeLists.txt",
+        ".gitlab-ci.yml",
+        ".travis.yml",
         "uv.lock",
         "poetry.lock",
         "pdm.lock",
@@ -233,5 +285,19 @@ fn is_interesting(directory: &Directory, name: &str) -> bool {
     if directory.as_str().starts_with(".github") {
         return is_workflow(directory, name);
     }
-    NAMES.contains(&name) || PYTHON.contains(&name)
+    let is_solution = [".sln", ".slnx", ".csproj", ".fsproj"].iter().any(|end| name.ends_with(end));
+    NAMES.contains(&name) || PYTHON.contains(&name) || is_solution || is_script(directory, name)
+}
+
+/// A script that CI may call: of a shell by its name, or without an ending where such scripts lie.
+fn is_script(directory: &Directory, name: &str) -> bool {
+    const PLACES: &[&str] = &["ci", "scripts", "script", "bin", "tools", "hack"];
+    let last = directory.as_str().rsplit('/').next().unwrap_or_default();
+    [".sh", ".bash"].iter().any(|ending| name.ends_with(ending))
+        || (PLACES.contains(&last) && !name.contains('.'))
+}
+
+/// Tests in Python near the root say themselves what they are written for.
+fn is_near(path: &str) -> bool {
+    path.split('/').count() <= 2
 }

@@ -11,7 +11,8 @@ const NODES_LIMIT: usize = 50_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Node {
-    Text(String),
+    /// A word or a text, with the line where it begins.
+    Text(String, usize),
     List(Vec<Self>),
     Section(Vec<(String, Self)>),
     /// An alias, or something deeper than anybody writes.
@@ -26,21 +27,31 @@ impl Node {
     pub(super) fn entries(&self) -> &[(String, Self)] {
         match self {
             Self::Section(entries) => entries,
-            Self::Text(_) | Self::List(_) | Self::Unread => &[],
+            Self::Text(..) | Self::List(_) | Self::Unread => &[],
         }
     }
 
     pub(super) fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,
-            Self::Text(_) | Self::Section(_) | Self::Unread => &[],
+            Self::Text(..) | Self::Section(_) | Self::Unread => &[],
         }
     }
 
     pub(super) fn text(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text),
+            Self::Text(text, _) => Some(text),
             Self::List(_) | Self::Section(_) | Self::Unread => None,
+        }
+    }
+
+    /// The line where it begins, or 0 where that is not known.
+    pub(super) fn line(&self) -> usize {
+        match self {
+            Self::Text(_, line) => *line,
+            Self::List(items) => items.first().map_or(0, Self::line),
+            Self::Section(entries) => entries.first().map_or(0, |(_, value)| value.line()),
+            Self::Unread => 0,
         }
     }
 }
@@ -60,9 +71,9 @@ pub(super) fn parse(text: &str) -> Option<Node> {
         if count > NODES_LIMIT {
             return None;
         }
-        let (event, _) = event.ok()?;
+        let (event, span) = event.ok()?;
         let node = match event {
-            Event::Scalar(text, ..) => Node::Text(text.into_owned()),
+            Event::Scalar(text, ..) => Node::Text(text.into_owned(), span.start.line()),
             Event::SequenceStart(..) => {
                 open.push(Open::List(Vec::new()));
                 continue;
@@ -93,7 +104,7 @@ pub(super) fn parse(text: &str) -> Option<Node> {
             Some(Open::List(items)) => items.push(node),
             Some(Open::Section(entries, key)) => match key.take() {
                 None => *key = Some(node),
-                Some(Node::Text(key)) => entries.push((key, node)),
+                Some(Node::Text(key, _)) => entries.push((key, node)),
                 // A key that is no word is none that anybody asks for.
                 Some(Node::List(_) | Node::Section(_) | Node::Unread) => {}
             },
