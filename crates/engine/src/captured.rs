@@ -1,6 +1,12 @@
 //! One run of one check, as it is kept: how it ended, and what it printed.
 
-use feedback::{Exit, Format, location::Workspace, verdict};
+use feedback::{
+    Exit, Format, Source,
+    finding::{Finding, Kind, Tool},
+    location::Workspace,
+    text::Label,
+    verdict,
+};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of the end of a check's output that people are shown.
@@ -15,10 +21,35 @@ pub(crate) struct Captured {
     pub(crate) stdout: Vec<u8>,
     #[serde(with = "text")]
     pub(crate) stderr: Vec<u8>,
-    /// What the check wrote into its report.
+    /// What the check wrote into the report that is declared for it.
     pub(crate) report: Option<String>,
+    /// The report that is declared for it, where it did not write it.
+    #[serde(default)]
+    pub(crate) unwritten: Option<String>,
+    /// What runners of tests wrote because they were asked to.
+    #[serde(default)]
+    pub(crate) asked: Option<String>,
     pub(crate) millis: u64,
     pub(crate) place: Place,
+}
+
+/// Where the tests of a run are told, the best first. All runs of a check are read from one: two tell of one test under two names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// In the report that people declared.
+    Declared,
+    /// In what runners were asked for.
+    Asked,
+    Printed,
+}
+
+impl Told {
+    /// The best in which all of these runs tell of their tests.
+    pub(crate) fn of<'c>(runs: impl Iterator<Item = &'c Captured> + Clone) -> Self {
+        let is_in =
+            |told: Self| runs.clone().count() > 0 && runs.clone().all(|run| run.is_in(told));
+        [Self::Declared, Self::Asked].into_iter().find(|told| is_in(*told)).unwrap_or(Self::Printed)
+    }
 }
 
 /// Where it ran: tools print it.
@@ -73,23 +104,28 @@ mod text {
 }
 
 impl Captured {
-    /// What is to be judged.
+    /// What is to be judged, of a run by itself.
     pub(crate) fn run(&self) -> verdict::Run {
-        let exit = match self.ending {
-            Ending::Exited(code) => Exit::Code(code),
-            Ending::Killed(signal) => Exit::Signal(signal),
-            Ending::TimedOut | Ending::OutOfMemory => Exit::TimedOut,
-        };
+        self.run_by(Told::of(std::iter::once(self)))
+    }
+
+    /// What is to be judged, where its tests are told there.
+    pub(crate) fn run_by(&self, told: Told) -> verdict::Run {
+        let exit = self.exit();
         let workspace = self.place.workspace();
-        let said = feedback::Run {
-            command: &self.command,
-            exit,
-            stdout: &self.stdout,
-            stderr: &self.stderr,
+        let mut report = match self.written(told) {
+            Some(written) => feedback::read_written(&self.said(), written.as_bytes(), &workspace),
+            None => feedback::read(&self.said(), &workspace),
         };
-        let mut report = feedback::read(&said, &workspace);
-        if let Some(written) = &self.report {
-            report.join(feedback::parse(Format::Documents, written.as_bytes(), &workspace));
+        if let Some(written) = self.report.as_ref().filter(|_| told != Told::Declared) {
+            let document = feedback::parse(Format::Documents, written.as_bytes(), &workspace);
+            // One of a linter tells of no tests. One that does would tell of them once more.
+            if document.counts().tests.all() == 0 {
+                report.join(document);
+            }
+        }
+        if let Some(path) = &self.unwritten {
+            report.find(unwritten(path));
         }
         let ended = match self.ending {
             Ending::OutOfMemory => verdict::Ended::OutOfMemory,
@@ -98,10 +134,46 @@ impl Captured {
         verdict::Run { ended, report }
     }
 
+    fn is_in(&self, told: Told) -> bool {
+        let source = |written: &String| {
+            feedback::source(&self.said(), written.as_bytes(), &self.place.workspace())
+        };
+        told == Told::Printed || self.written(told).map(source) == Some(Source::Written)
+    }
+
+    fn written(&self, told: Told) -> Option<&String> {
+        match told {
+            Told::Declared => self.report.as_ref(),
+            Told::Asked => self.asked.as_ref(),
+            Told::Printed => None,
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match self.ending {
+            Ending::Exited(code) => Exit::Code(code),
+            Ending::Killed(signal) => Exit::Signal(signal),
+            Ending::TimedOut | Ending::OutOfMemory => Exit::TimedOut,
+        }
+    }
+
+    fn said(&self) -> feedback::Run<'_> {
+        let (stdout, stderr) = (&self.stdout, &self.stderr);
+        feedback::Run { command: &self.command, exit: self.exit(), stdout, stderr }
+    }
+
     /// The end of what it printed, for people.
     pub(crate) fn log(&self) -> String {
         log(&self.stdout, &self.stderr)
     }
+}
+
+/// A report that is not there is told, and not passed over: whoever declared it believes that it is read.
+fn unwritten(path: &str) -> Finding {
+    let message = format!(
+        "the report `{path}` is declared for this check, and the check did not write it; only what it printed was read"
+    );
+    Finding::new(Kind::Warning, Tool::Named(Label::new("lamplighter")), &message)
 }
 
 /// The end of both streams, the errors last.

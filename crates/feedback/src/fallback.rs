@@ -64,7 +64,14 @@ pub(crate) fn last_lines(text: &str, tool: &Tool) -> Option<Finding> {
             .iter()
             .any(|word| line.contains(word))
     };
-    let message = last.iter().rev().find(telling).or(last.last())?;
+    // A line that is drawn, or a word of a list, tells nobody anything.
+    let says_something = |line: &&&str| {
+        let words = line.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic));
+        words.count() > 1 && !line.ends_with(',')
+    };
+    let telling = |line: &&&str| telling(line) && says_something(line);
+    let told = last.iter().rev().find(telling).or_else(|| last.iter().rev().find(says_something));
+    let message = told.or(last.last())?;
     let mut details = Gathered::default();
     for line in &last {
         details.line(crate::output::start(line, 500));

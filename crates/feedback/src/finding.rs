@@ -46,6 +46,7 @@ pub enum Tool {
     Vitest,
     NodeTest,
     Tap,
+    Mocha,
     Eslint,
     Tsc,
     GoTest,
@@ -76,6 +77,7 @@ impl Tool {
             Self::Vitest => "vitest",
             Self::NodeTest => "node --test",
             Self::Tap => "TAP",
+            Self::Mocha => "mocha",
             Self::Eslint => "eslint",
             Self::Tsc => "tsc",
             Self::GoTest => "go test",
@@ -85,6 +87,37 @@ impl Tool {
             Self::JUnit => "JUnit",
             Self::Named(name) => name,
             Self::Unknown => "unknown tool",
+        }
+    }
+}
+
+impl Tool {
+    /// Whether it is one that runs tests.
+    pub fn runs_tests(&self) -> bool {
+        match self {
+            Self::Libtest
+            | Self::Nextest
+            | Self::Pytest
+            | Self::Unittest
+            | Self::Jest
+            | Self::Vitest
+            | Self::NodeTest
+            | Self::Tap
+            | Self::Mocha
+            | Self::GoTest
+            | Self::JUnit => true,
+            Self::Cargo
+            | Self::Rustc
+            | Self::Clippy
+            | Self::Ruff
+            | Self::Mypy
+            | Self::Eslint
+            | Self::Tsc
+            | Self::GoVet
+            | Self::GoBuild
+            | Self::C
+            | Self::Named(_)
+            | Self::Unknown => false,
         }
     }
 }

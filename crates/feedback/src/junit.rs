@@ -257,7 +257,11 @@ impl State<'_> {
             return self.linted(&case);
         }
         self.report.heard(Tool::JUnit);
-        let name = TestName::new(&self.suite_name(&case), case.name.trim());
+        if case.outcome == Some(Outcome::Failed) && case.message == "collection failure" {
+            return self.uncollected(&case);
+        }
+        let name = of_python(&case)
+            .unwrap_or_else(|| TestName::new(&self.suite_name(&case), case.name.trim()));
         let outcome = match case.outcome {
             Some(Outcome::Passed) | None if case.flaky => Outcome::Flaky,
             outcome => outcome.unwrap_or(Outcome::Passed),
@@ -276,6 +280,17 @@ impl State<'_> {
         let (test, finding) = explained(&case, test, self.workspace);
         self.report.ran(test);
         self.report.find(finding);
+    }
+
+    /// A file of Python that could not be loaded: it is written as a test, and none of its tests ran.
+    fn uncollected(&mut self, case: &Case) {
+        let trace = Trace::new(&coloured(&case.text.0), self.workspace);
+        let named = case.name.replace('.', "/") + ".py";
+        let place = match trace.place.clone() {
+            inside @ Location::Inside { .. } => inside,
+            Location::Unsaid | Location::Outside(_) => self.workspace.place(&named, None, None),
+        };
+        self.report.find(Finding { tool: Tool::JUnit, ..trace.finding(Kind::Error).at(place) });
     }
 
     /// A linter that writes its findings as tests that failed.
@@ -323,10 +338,26 @@ impl State<'_> {
     }
 }
 
+/// What pytest calls a test, where it says the file: so it has one name, whoever tells of it.
+fn of_python(case: &Case) -> Option<TestName> {
+    let module = case.file.strip_suffix(".py")?.replace('/', ".");
+    let class = match case.class.strip_prefix(&module)? {
+        "" => String::new(),
+        below => format!("{}::", below.strip_prefix('.')?.replace('.', "::")),
+    };
+    Some(TestName::new(&case.file, &format!("{class}{}", case.name.trim())))
+}
+
+/// pytest writes what XML cannot hold as `#x1B`.
+fn coloured(text: &str) -> String {
+    text.replace("#x1B[", "\u{1b}[")
+}
+
 /// Why a test failed: whoever wrote the report has put the runner's own words in it.
 fn explained(case: &Case, test: TestCase, workspace: &Workspace) -> (TestCase, Finding) {
     let printed = if case.text.0.trim().is_empty() { &case.output.0 } else { &case.text.0 };
     let said = if printed.trim().is_empty() { &case.message } else { printed };
+    let said = &*output::plain(&coloured(said)).into_owned();
     let panicked = said.contains("panicked at ") || said.contains("did not panic as expected");
     let is_pytest = said.lines().any(|line| line.starts_with("E  "));
     let (mut test, mut finding) = if panicked {

@@ -11,13 +11,16 @@
 //! | [`finding`] | one thing that a tool found |
 //! | [`test`] | one test, and how it ended |
 //! | [`place`] | files of the workspace, and places in them |
+//! | [`Names`], [`Reach`] | what a report does not tell |
 //! | [`text`] | text that cannot be longer than its limit, nor steer a terminal |
+//! | [`ask`] | how runners are asked for a report that names every test |
 //! | [`checks`] | which checks a repository has |
 //! | [`verdict`] | what two reports say about a change |
 //!
 //! Who speaks is found out by [`read()`]; [`parse()`] is told. Parsers are in `rust`, `python`, `javascript`, `go`, `compiler`, `tap`, `junit` and
 //! `sarif`; `documents` finds JSON and XML in what was printed, and `fallback` reads what nobody knows.
 
+pub mod ask;
 mod brief;
 pub mod checks;
 mod compiler;
@@ -32,6 +35,7 @@ mod junit;
 mod limits;
 mod located;
 pub mod location;
+mod naming;
 mod output;
 mod python;
 mod read;
@@ -44,5 +48,6 @@ pub mod text;
 pub mod verdict;
 
 pub use format::{Format, parse};
+pub use naming::{Names, Reach};
 pub use output::STREAM_BYTES;
-pub use read::{Exit, Run, read};
+pub use read::{Exit, Run, Source, read, read_written, source};

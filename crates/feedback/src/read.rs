@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use crate::{
     documents, fallback,
     finding::{Finding, Kind, Tool},
-    format::Format,
+    format::{Format, parse},
     location::Workspace,
     output::Output,
     report::Report,
-    rust::{libtest::Suites, panic},
+    rust::{
+        libtest::{self, Suites},
+        panic,
+    },
     text::Label,
 };
 
@@ -41,8 +44,44 @@ impl Exit {
     }
 }
 
+/// Where the tests of a run are told. Each check has one: what two tell is told twice, under two names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// In what was printed.
+    Printed,
+    /// In reports that were written beside it.
+    Written,
+}
+
 /// What a check found. A check that failed has at least one finding that says so.
 pub fn read(run: &Run<'_>, workspace: &Workspace) -> Report {
+    let (report, texts) = printed(run, workspace);
+    finished(run, report, &texts, workspace)
+}
+
+/// What a check found, where its tests are told in reports that it wrote. What compilers and linters printed is told as well.
+pub fn read_written(run: &Run<'_>, written: &[u8], workspace: &Workspace) -> Report {
+    let (mut report, texts) = printed(run, workspace);
+    report.forget_tests();
+    report.join(parse(Format::Documents, written, workspace));
+    finished(run, report, &texts, workspace)
+}
+
+/// The better source of a run's tests: reports that name at least as many as were counted by what was printed. A report of one runner of
+/// several, or of the last of several runs, is none.
+pub fn source(run: &Run<'_>, written: &[u8], workspace: &Workspace) -> Source {
+    let document = parse(Format::Documents, written, workspace);
+    let (there, said) = (document.counts().tests, printed(run, workspace).0.counts().tests);
+    let is_whole = there.all() >= said.all() && there.failed >= said.failed;
+    if there.all() > 0 && is_whole && document.left_off().is_nothing() {
+        Source::Written
+    } else {
+        Source::Printed
+    }
+}
+
+/// What was printed, and what of it is text.
+fn printed(run: &Run<'_>, workspace: &Workspace) -> (Report, Vec<String>) {
     let streams = [Output::new(run.stdout), Output::new(run.stderr)];
     let mut report = Report::new();
     // Cargo says on stderr which program's tests follow on stdout.
@@ -58,19 +97,29 @@ pub fn read(run: &Run<'_>, workspace: &Workspace) -> Report {
         texts.push(rest);
     }
     let documented: BTreeSet<Tool> = report.tools().cloned().collect();
+    // A document of whichever runner stands for its text, which would tell each test again under another name.
+    let has_junit = documented.contains(&Tool::JUnit) && !report.tests().is_empty();
     for text in &texts {
         for format in Format::of(text) {
-            if format.tools().iter().all(|tool| !documented.contains(tool)) {
+            let is_told = has_junit && format.tools().iter().any(Tool::runs_tests);
+            if !is_told && format.tools().iter().all(|tool| !documented.contains(tool)) {
                 report.join(format.read(text, run.command, &mut suites, workspace));
             }
         }
     }
     for text in &texts {
+        report.reached(libtest::reach(text));
+    }
+    (report, texts)
+}
+
+fn finished(run: &Run<'_>, mut report: Report, texts: &[String], workspace: &Workspace) -> Report {
+    for text in texts {
         panic::overheard(text, &mut report, workspace);
     }
     report.explain_failures();
     if !run.exit.is_success() {
-        failed(run, &texts, &mut report, workspace);
+        failed(run, texts, &mut report, workspace);
     }
     report
 }
@@ -113,6 +162,7 @@ fn program(command: &str) -> Tool {
         "mypy" => Tool::Mypy,
         "jest" => Tool::Jest,
         "vitest" => Tool::Vitest,
+        "mocha" => Tool::Mocha,
         "eslint" => Tool::Eslint,
         "tsc" => Tool::Tsc,
         "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => Tool::C,

@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     finding::{Finding, Kind, Tool},
+    naming::{self, Names, Reach},
     test::{Outcome, TestCase, TestName},
 };
 
@@ -46,6 +47,11 @@ impl Tally {
             failed: self.failed.max(other.failed),
             skipped: self.skipped.max(other.skipped),
         }
+    }
+
+    /// All of them together.
+    pub fn all(self) -> u64 {
+        self.passed.saturating_add(self.failed).saturating_add(self.skipped)
     }
 
     fn plus(self, other: Self) -> Self {
@@ -115,6 +121,9 @@ pub struct Report {
     /// What tools said about the number of their tests; some do not name all.
     said: Tally,
     beyond: Tally,
+    /// Whether tests ran that were neither named nor counted.
+    is_silent: bool,
+    reach: Reach,
     left_off: LeftOff,
 }
 
@@ -143,11 +152,58 @@ impl Report {
     }
 
     pub fn counts(&self) -> Counts {
+        let tests = self.named().or_more(self.said);
+        Counts { errors: self.errors, warnings: self.warnings, tests }
+    }
+
+    /// Those that have an entry, and those that had one before there was no more room.
+    fn named(&self) -> Tally {
         let mut tests = self.beyond;
         for test in &self.tests {
             *slot(&mut tests, test.outcome) += 1;
         }
-        Counts { errors: self.errors, warnings: self.warnings, tests: tests.or_more(self.said) }
+        tests
+    }
+
+    /// Which of the tests that were run are named here.
+    pub fn names(&self) -> Names {
+        if self.left_off.tests > 0 || self.left_off.bytes > 0 {
+            return Names::Some;
+        }
+        let names = naming::names(self.named(), self.said);
+        if self.is_silent { names.max(Names::Failures) } else { names }
+    }
+
+    pub fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// Tests passed that were neither named nor counted.
+    pub(crate) fn silent(&mut self) {
+        self.is_silent = true;
+    }
+
+    /// A runner told how far it got. Of two words the worse counts.
+    pub(crate) fn reached(&mut self, reach: Reach) {
+        self.reach = self.reach.max(reach);
+    }
+
+    /// Takes out what is told of tests, for which there is a better source. What compilers and linters found stays.
+    pub(crate) fn forget_tests(&mut self) {
+        let is_of_a_test = |finding: &Finding| {
+            let is_grave = matches!(finding.kind, Kind::Error | Kind::Failure);
+            finding.test.is_some() || is_grave && finding.tool.runs_tests()
+        };
+        self.findings.retain(|finding| !is_of_a_test(finding));
+        self.errors = count(&self.findings, Kind::Error);
+        self.warnings = count(&self.findings, Kind::Warning);
+        self.tools.retain(|tool| !tool.runs_tests());
+        self.tests.clear();
+        self.names.clear();
+        self.explained.clear();
+        (self.room, self.said, self.beyond) = <(Room, Tally, Tally)>::default();
+        // What nobody looked at was text as well.
+        (self.left_off.tests, self.left_off.bytes, self.is_silent) = (0, 0, false);
     }
 
     pub fn left_off(&self) -> LeftOff {
@@ -302,11 +358,18 @@ impl Report {
             self.ran(test);
         }
         self.said(other.said);
+        self.is_silent |= other.is_silent;
+        self.reached(other.reach);
         self.beyond = self.beyond.plus(other.beyond);
         self.left_off.findings = self.left_off.findings.saturating_add(other.left_off.findings);
         self.left_off.tests = self.left_off.tests.saturating_add(other.left_off.tests);
         self.overlooked(other.left_off.bytes);
     }
+}
+
+fn count(findings: &[Finding], kind: Kind) -> u64 {
+    let count = findings.iter().filter(|finding| finding.kind == kind).count();
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 fn unexplained(test: &TestCase, tool: &Tool) -> Finding {

@@ -10,7 +10,9 @@
 //! not ok 1 - suite
 //! ```
 //!
-//! A test that has tests within it is a group: it is not counted.
+//! A test that has tests within it is a group: it is not counted, unless it failed and none of them did. tape has no groups, but headings
+//! (`# name`) above its assertions. What has the same name in the same place is told apart by its number: of many assertions with one
+//! message, each is compared with itself.
 
 use std::time::Duration;
 
@@ -19,9 +21,10 @@ use crate::{
     javascript::thrown::{self, Thrown},
     located,
     location::{Location, Workspace},
+    naming::Reach,
     output::{Gathered, lines},
     report::Report,
-    test::{Outcome, TestCase},
+    test::{Outcome, TestCase, Times},
 };
 
 /// Groups within groups that are followed.
@@ -40,13 +43,20 @@ pub(crate) fn read(text: &str, workspace: &Workspace) -> Report {
         tool,
         report: Report::new(),
         groups: Vec::new(),
+        heading: String::new(),
         deepest: 0,
+        failed: Vec::new(),
+        times: Times::default(),
+        plan: Plan::default(),
         open: None,
     };
     for line in lines(text) {
         reader.line(line);
     }
     reader.close();
+    let tool = reader.tool.clone();
+    reader.report.heard(tool);
+    reader.report.reached(reader.plan.reach());
     reader.report
 }
 
@@ -56,9 +66,34 @@ struct Reader<'a> {
     report: Report,
     /// Groups that were announced, with their indentation.
     groups: Vec<(usize, String)>,
+    /// What tape says above its assertions.
+    heading: String,
     /// The indentation of the last test: one with less, and the name of an open group, ends that group.
     deepest: usize,
+    /// Indentations of failures whose groups have not ended.
+    failed: Vec<usize>,
+    /// How often each name was there.
+    times: Times,
+    plan: Plan,
     open: Option<Open>,
+}
+
+/// How many tests were announced, and how many there were, of those that are in no group.
+#[derive(Default)]
+struct Plan {
+    documents: u64,
+    plans: u64,
+    announced: u64,
+    seen: u64,
+    has_bailed_out: bool,
+}
+
+impl Plan {
+    /// A program that dies says no plan, or does not keep it.
+    fn reach(&self) -> Reach {
+        let is_kept = self.plans >= self.documents.max(1) && self.seen >= self.announced;
+        if is_kept && !self.has_bailed_out { Reach::Whole } else { Reach::Cut }
+    }
 }
 
 /// A test that was named, with what is said about it.
@@ -83,6 +118,9 @@ impl Reader<'_> {
                 return open.block.line(without(line, open.indent));
             }
         }
+        if indent == 0 {
+            self.plan(bare);
+        }
         if let Some(group) = bare.strip_prefix("# Subtest: ") {
             self.close();
             self.groups.retain(|(outer, _)| *outer < indent);
@@ -90,6 +128,9 @@ impl Reader<'_> {
         } else if let Some((outcome, rest)) = outcome(bare) {
             self.close();
             self.test(indent, outcome, rest);
+        } else if let Some(heading) = heading(bare) {
+            self.close();
+            heading.clone_into(&mut self.heading);
         } else if bare == "}" {
             self.close();
             self.groups.retain(|(outer, _)| *outer < indent);
@@ -101,6 +142,22 @@ impl Reader<'_> {
         }
     }
 
+    fn plan(&mut self, line: &str) {
+        if let Some(count) = line.strip_prefix("1..").and_then(located::leading_number) {
+            self.plan.plans += 1;
+            self.plan.announced = self.plan.announced.saturating_add(u64::from(count.0));
+            // What follows are numbers, and no headings.
+            self.heading.clear();
+        } else if line.starts_with("TAP version 1") {
+            self.plan.documents += 1;
+            self.heading.clear();
+        } else if line.starts_with("Bail out!") {
+            self.plan.has_bailed_out = true;
+        } else if outcome(line).is_some() {
+            self.plan.seen += 1;
+        }
+    }
+
     fn group(&mut self, indent: usize, title: &str) {
         if self.groups.len() < DEEPEST {
             self.groups.push((indent, title.trim().to_owned()));
@@ -108,6 +165,8 @@ impl Reader<'_> {
     }
 
     fn test(&mut self, indent: usize, outcome: Outcome, rest: &str) {
+        let dashed = rest.starts_with("- ");
+        let rest = rest.strip_prefix("- ").unwrap_or(rest);
         let (title, opens) = match rest.strip_suffix(" {") {
             Some(title) => (title, true),
             None => (rest, false),
@@ -121,11 +180,20 @@ impl Reader<'_> {
             self.groups.retain(|(outer, _)| *outer < indent);
             return self.group(indent, title);
         }
-        if had_children {
+        let failed_within = self.failed.iter().any(|inner| *inner > indent);
+        self.failed.retain(|inner| *inner <= indent);
+        if outcome.is_failure() && directive.is_none() && self.failed.last() != Some(&indent) {
+            self.failed.push(indent);
+        }
+        if had_children && (failed_within || !outcome.is_failure() || directive.is_some()) {
             return;
         }
         self.groups.retain(|(outer, _)| *outer < indent);
-        let name = thrown::name("", self.groups.iter().map(|(_, group)| group.as_str()), title);
+        let groups = self.groups.iter().map(|(_, group)| group.as_str());
+        // Who writes a dash has groups, and only remarks look like headings.
+        let heading = Some(self.heading.as_str()).filter(|it| !it.is_empty() && !dashed);
+        let title = if title.is_empty() { "assertion" } else { title };
+        let name = self.times.numbered(&thrown::name("", groups.chain(heading), title));
         let (outcome, reason) = match directive {
             Some(reason) => (Outcome::Skipped, reason),
             None => (outcome, ""),
@@ -153,14 +221,28 @@ fn without(line: &str, indent: usize) -> &str {
     line.get(indent.min(own)..).unwrap_or(line)
 }
 
+/// The name in `# name`, which tape prints above the assertions of a test. Others print numbers, times and remarks that way.
+fn heading(line: &str) -> Option<&str> {
+    let heading = line.strip_prefix("# ")?.trim();
+    let heading =
+        ["SKIP ", "TODO "].iter().find_map(|it| heading.strip_prefix(it)).unwrap_or(heading);
+    let (word, rest) = heading.split_once(' ').unwrap_or((heading, ""));
+    let counts =
+        ["tests", "pass", "fail", "ok", "suites", "cancelled", "skipped", "todo", "failed"];
+    let is_count = counts.contains(&word)
+        && (rest.is_empty() || located::leading_number(rest.trim()).is_some());
+    let is_remark = heading.starts_with('{')
+        || ["time=", "duration_ms", "skip:", "todo:"].iter().any(|it| heading.starts_with(it));
+    (!is_count && !is_remark).then_some(heading)
+}
+
 fn outcome(line: &str) -> Option<(Outcome, &str)> {
     let (outcome, rest) = match line.strip_prefix("not ok ") {
         Some(rest) => (Outcome::Failed, rest),
         None => (Outcome::Passed, line.strip_prefix("ok ")?),
     };
     let (_, rest) = located::leading_number(rest)?;
-    let rest = rest.trim_start();
-    Some((outcome, rest.strip_prefix("- ").unwrap_or(rest)))
+    Some((outcome, rest.trim_start()))
 }
 
 /// The title, and why it was skipped: `later # SKIP not today`.
@@ -197,6 +279,9 @@ impl Block {
                 }
                 ("location" | "at", value) if !value.is_empty() => {
                     place = located::place(value, workspace);
+                }
+                ("fileName" | "file", value) if place == Location::Unsaid => {
+                    place = workspace.place(value, None, None);
                 }
                 ("error" | "message", value) if !value.is_empty() && !value.starts_with('|') => {
                     value.trim_start_matches('"').clone_into(&mut parsed.thrown.message);

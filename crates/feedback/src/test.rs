@@ -1,6 +1,6 @@
 //! One test, and how it ended.
 
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use crate::{
     location::Location,
@@ -20,6 +20,13 @@ impl TestName {
         Self { suite: Label::new(suite), name: Label::new(name) }
     }
 
+    /// The same name once more in one run: the second of two has a number.
+    pub(crate) fn again(&self, times: u32) -> Self {
+        // Room for the number: a name is cut at its end.
+        let name = crate::output::start(&self.name, crate::text::LABEL_BYTES - 32);
+        Self::new(&self.suite, &format!("{name} ({times})"))
+    }
+
     /// Bytes of its text.
     pub(crate) fn bytes(&self) -> usize {
         self.suite.len() + self.name.len()
@@ -32,6 +39,25 @@ impl fmt::Display for TestName {
             return formatter.write_str(&self.name);
         }
         write!(formatter, "{} › {}", self.suite, self.name)
+    }
+}
+
+/// How often each name was there, where a runner lets two tests have one name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Times(BTreeMap<TestName, u32>);
+
+impl Times {
+    /// More names are not told apart; a report does not keep more either.
+    const MOST: usize = 100_000;
+
+    /// The name, with its number where it was there before: of two tests with one name, each is compared with itself.
+    pub(crate) fn numbered(&mut self, name: &TestName) -> TestName {
+        if self.0.len() >= Self::MOST && !self.0.contains_key(name) {
+            return name.clone();
+        }
+        let times = self.0.entry(name.clone()).or_default();
+        *times = times.saturating_add(1);
+        if *times == 1 { name.clone() } else { name.again(*times) }
     }
 }
 

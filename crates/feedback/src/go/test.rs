@@ -61,6 +61,10 @@ pub(crate) fn read(text: &str, workspace: &Workspace) -> Report {
         }
     }
     package.report("", &mut report, workspace);
+    // Without `-v`, those that pass have no name.
+    if !text.contains("=== RUN ") {
+        report.silent();
+    }
     report
 }
 

@@ -15,6 +15,7 @@ use super::thrown::{Thrown, name, suite};
 use crate::{
     finding::{Kind, Tool},
     location::{Location, Workspace},
+    naming::Reach,
     output::{Gathered, lines},
     report::{Report, Tally},
     test::{Outcome, TestCase, TestName},
@@ -69,9 +70,14 @@ impl Reader<'_> {
         } else if let Some(counts) = line.strip_prefix("Tests: ") {
             self.close();
             self.report.said(tally(counts));
-        } else if line.starts_with("Test Suites: ")
-            || line.starts_with("Summary of all failing tests")
-        {
+            self.report.reached(Reach::Whole);
+        } else if let Some(suites) = line.strip_prefix("Test Suites: ") {
+            self.close();
+            // `1 failed, 1 of 3 total`: it was told to stop at the first.
+            if suites.contains(" of ") {
+                self.report.reached(Reach::Cut);
+            }
+        } else if line.starts_with("Summary of all failing tests") {
             self.close();
         } else if let Some(headline) = line.strip_prefix("  ● ") {
             self.close();

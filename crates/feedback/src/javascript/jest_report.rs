@@ -8,7 +8,7 @@ use crate::{
     json::{count, deep, list, milliseconds, number, shown, text},
     location::{Location, Workspace},
     report::{Report, Tally},
-    test::{Outcome, TestCase},
+    test::{Outcome, TestCase, Times},
 };
 
 pub(crate) fn speaks(value: &Value) -> bool {
@@ -16,9 +16,15 @@ pub(crate) fn speaks(value: &Value) -> bool {
 }
 
 pub(crate) fn take(value: &Value, report: &mut Report, workspace: &Workspace) {
-    // Only jest counts suites that broke before they had tests.
-    let tool =
-        if value.get("numRuntimeErrorTestSuites").is_some() { Tool::Jest } else { Tool::Vitest };
+    let tool = if text(value, "runner") == "mocha" {
+        Tool::Mocha
+    } else if value.get("numRuntimeErrorTestSuites").is_some() {
+        // Only jest counts suites that broke before they had tests.
+        Tool::Jest
+    } else {
+        Tool::Vitest
+    };
+    let mut times = Times::default();
     report.heard(tool.clone());
     report.said(Tally {
         passed: count(value, "numPassedTests"),
@@ -32,7 +38,9 @@ pub(crate) fn take(value: &Value, report: &mut Report, workspace: &Workspace) {
         }
         let suite = suite(text(file, "name"), workspace);
         for test in tests {
-            take_test(test, text(file, "name"), &suite, &tool, report, workspace);
+            let case = case(test, text(file, "name"), &suite, workspace);
+            let name = times.numbered(&case.name);
+            take_test(test, TestCase { name, ..case }, &tool, report, workspace);
         }
     }
 }
@@ -50,14 +58,7 @@ fn broken(file: &Value, tool: &Tool, report: &mut Report, workspace: &Workspace)
     report.find(thrown.finding(tool, Kind::Error).at(place));
 }
 
-fn take_test(
-    value: &Value,
-    file: &str,
-    suite: &str,
-    tool: &Tool,
-    report: &mut Report,
-    workspace: &Workspace,
-) {
+fn case(value: &Value, file: &str, suite: &str, workspace: &Workspace) -> TestCase {
     let outcome = match text(value, "status") {
         "passed" => Outcome::Passed,
         "failed" => Outcome::Failed,
@@ -70,8 +71,17 @@ fn take_test(
     let name = name(suite, groups, text(value, "title"));
     let location = deep(value, &["location"]);
     let place = workspace.place(file, number(location, "line"), number(location, "column"));
-    let test = TestCase::new(name, outcome).at(place).took(milliseconds(value, "duration"));
-    if !outcome.is_failure() {
+    TestCase::new(name, outcome).at(place).took(milliseconds(value, "duration"))
+}
+
+fn take_test(
+    value: &Value,
+    test: TestCase,
+    tool: &Tool,
+    report: &mut Report,
+    workspace: &Workspace,
+) {
+    if !test.outcome.is_failure() {
         return report.ran(test);
     }
     let said = list(value, "failureMessages").first().and_then(Value::as_str).unwrap_or_default();

@@ -21,9 +21,10 @@ use crate::{
     finding::Tool,
     located,
     location::{Location, Workspace},
+    naming::Reach,
     output::{Gathered, lines},
     report::{MOST_FINDINGS, Report, Tally},
-    test::{Outcome, TestCase, TestName},
+    test::{Outcome, TestCase, TestName, Times},
 };
 
 /// Groups within groups that are followed.
@@ -43,12 +44,14 @@ pub(crate) fn read(text: &str, workspace: &Workspace) -> Report {
         place: Location::Unsaid,
         open: None,
         tally: Tally::default(),
+        times: Times::default(),
     };
     for line in lines(text) {
         reader.line(line);
     }
     reader.close();
     reader.report.said(reader.tally);
+    reader.report.reached(Reach::Whole);
     reader.report
 }
 
@@ -63,6 +66,7 @@ struct Reader<'a> {
     place: Location,
     open: Option<(TestCase, Gathered)>,
     tally: Tally,
+    times: Times,
 }
 
 impl Reader<'_> {
@@ -101,6 +105,7 @@ impl Reader<'_> {
         }
         self.groups.retain(|(outer, _)| *outer < indent);
         let name = name("", self.groups.iter().map(|(_, group)| group.as_str()), title);
+        let name = self.times.numbered(&name);
         if outcome.is_failure() {
             let same = self.failed.entry(title.to_owned()).or_default();
             if same.len() < MOST_FINDINGS {

@@ -15,6 +15,7 @@ use super::thrown::{Thrown, name, suite};
 use crate::{
     finding::{Kind, Tool},
     location::{Location, Workspace},
+    naming::Reach,
     output::{Gathered, lines},
     report::{Report, Tally},
     test::{Outcome, TestCase, TestName},
@@ -52,10 +53,11 @@ impl Reader<'_> {
             self.close();
             self.report.heard(Tool::Vitest);
             self.report.said(tally(counts));
+            self.report.reached(Reach::Whole);
         } else if let Some((_, printed)) = &mut self.open {
             printed.line(line);
         } else if let Some((outcome, title)) = mark(bare)
-            && title.contains(" > ")
+            && is_whole(title)
         {
             let title = without_time(title);
             let (name, place) = self.name(title);
@@ -93,6 +95,14 @@ impl Reader<'_> {
         self.report.explain(test);
         self.report.find_once(finding);
     }
+}
+
+/// Whether a title begins with its file. Below the line of a file, newer versions list its tests without it, and tell them again.
+fn is_whole(title: &str) -> bool {
+    title.split_once(" > ").is_some_and(|(path, _)| {
+        let path = path.rsplit_once("| ").map_or(path, |(_, path)| path);
+        crate::located::extension(path).is_some()
+    })
 }
 
 fn mark(line: &str) -> Option<(Outcome, &str)> {

@@ -20,6 +20,7 @@ use crate::{
     finding::{Finding, Kind, Tool},
     located::{self, Located},
     location::{Location, Workspace},
+    naming::Reach,
     output::{Gathered, lines, plain},
     report::{MOST_FINDINGS, MOST_TESTS, Report, Tally},
     test::{Outcome, TestCase, TestName},
@@ -88,7 +89,15 @@ impl<'a> Reader<'a> {
             self.close_block();
             self.section = Section::Progress;
             self.report.heard(Tool::Pytest);
+            self.report.reached(Reach::Whole);
             return self.report.said(tally);
+        }
+        if framed(line, '!').is_some() {
+            self.close_block();
+            // `stopping after 1 failures`, `Interrupted: 2 errors during collection`, `KeyboardInterrupt`
+            self.report.reached(Reach::Cut);
+            self.section = Section::Progress;
+            return;
         }
         if let Some(title) = framed(line, '=') {
             self.close_block();
@@ -180,6 +189,8 @@ impl<'a> Reader<'a> {
         let section = match word {
             "FAILED" => Section::Failures,
             "ERROR" => Section::Errors,
+            // With `-rA`.
+            "PASSED" => return self.progress(&format!("{rest} {word}")),
             _ => return,
         };
         let (node, message) = split_message(rest);
@@ -283,7 +294,18 @@ pub(crate) struct Trace {
 impl Trace {
     pub(crate) fn new(printed: &str, workspace: &Workspace) -> Self {
         let mut trace = Self::default();
-        for line in lines(&plain(printed)) {
+        // The code of a test stands before the line that failed, all of it: only its end is worth reading.
+        let mut code: VecDeque<&str> = VecDeque::new();
+        let printed = plain(printed);
+        for line in lines(&printed) {
+            if is_code(line) {
+                code.push_back(line);
+                if code.len() > CODE_LINES {
+                    code.pop_front();
+                }
+                continue;
+            }
+            code.drain(..).for_each(|line| trace.details.line(line));
             trace.details.line(line);
             if let Some(error) = line.strip_prefix("E  ").or_else(|| (line == "E").then_some("")) {
                 let error = error.trim_end().strip_prefix(' ').unwrap_or(error);
@@ -308,6 +330,7 @@ impl Trace {
                 trace.message.push_str("the test passed, although it is marked as one that fails");
             }
         }
+        code.drain(..).for_each(|line| trace.details.line(line));
         trace
     }
 
@@ -332,6 +355,14 @@ impl Trace {
             .actual(actual)
             .details(self.details.as_str())
     }
+}
+
+/// Lines of code that are kept before one that failed.
+const CODE_LINES: usize = 6;
+
+/// Whether a line is of the code that pytest shows: not the one that failed, nor what was raised, nor where.
+fn is_code(line: &str) -> bool {
+    line.is_empty() || line.starts_with("    ") || line.starts_with('@') || line.starts_with("def ")
 }
 
 /// What was expected and what was there, in `assert 0 == 4` and `AssertionError: 0 != 2 : sums`.

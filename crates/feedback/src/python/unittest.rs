@@ -21,6 +21,7 @@ use super::pytest::{quoted_place, sides};
 use crate::{
     finding::{Finding, Kind, Tool},
     location::{Location, Workspace},
+    naming::Reach,
     output::{Gathered, lines},
     report::{MOST_TESTS, Report, Tally},
     test::{Outcome, TestCase, TestName},
@@ -87,6 +88,7 @@ impl Reader<'_> {
         if let Some(ran) = ran(line) {
             self.close();
             self.report.heard(Tool::Unittest);
+            self.report.reached(Reach::Whole);
             self.ran = ran;
             return;
         }

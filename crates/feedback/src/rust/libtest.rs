@@ -17,6 +17,7 @@ use super::panic;
 use crate::{
     finding::Tool,
     location::Workspace,
+    naming::Reach,
     output::{Gathered, lines},
     report::{Report, Tally},
     test::{Outcome, TestCase, TestName},
@@ -62,19 +63,46 @@ impl Suites {
     }
 }
 
-/// The name of a program in `Running unittests src/lib.rs (target/debug/deps/demo-0123456789abcdef)`.
+/// Whether cargo went on after a program of tests that failed. Without `--no-fail-fast` it does not, and the next ones are not run.
+pub(crate) fn reach(text: &str) -> Reach {
+    let is_sum = |line: &str| {
+        let rest = line.strip_prefix("error: ");
+        rest.is_some_and(|it| it.ends_with(" target failed:") || it.ends_with(" targets failed:"))
+    };
+    if lines(text).any(is_sum) {
+        Reach::Whole
+    } else if lines(text).any(|line| line.starts_with("error: test failed, to rerun pass ")) {
+        Reach::Cut
+    } else {
+        Reach::Unsaid
+    }
+}
+
+/// The name of a program in `Running unittests src/lib.rs (target/debug/deps/demo-0123456789abcdef)`, or, with `--verbose`, in
+/// ``Running `/src/target/debug/deps/demo-0123456789abcdef --quiet` ``.
 fn suite(line: &str) -> Option<String> {
     let line = line.trim_start();
     if let Some(documented) = line.strip_prefix("Doc-tests ") {
         return Some(format!("{} (doc)", documented.trim()));
     }
-    let (_, program) = line.strip_prefix("Running ")?.rsplit_once('(')?;
+    let running = line.strip_prefix("Running ")?;
+    if let Some(command) = running.strip_prefix('`') {
+        let program = command.split(' ').find(|word| !word.contains('='))?.trim_end_matches('`');
+        // With `--verbose`, compilers are told of in the same words.
+        let (directory, name) = program.rsplit_once('/')?;
+        return directory.ends_with("/deps").then(|| unhashed(name))?.map(str::to_owned);
+    }
+    let (_, program) = running.rsplit_once('(')?;
     let program = program.strip_suffix(')')?;
     let name = program.rsplit_once('/').map_or(program, |(_, name)| name);
-    let hashed = |(_, hash): &(&str, &str)| {
-        hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
-    };
-    Some(name.rsplit_once('-').filter(hashed).map_or(name, |(name, _)| name).to_owned())
+    Some(unhashed(name).unwrap_or(name).to_owned())
+}
+
+/// The name in `demo-0123456789abcdef`.
+fn unhashed(name: &str) -> Option<&str> {
+    let is_hash =
+        |hash: &str| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    name.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map(|(name, _)| name)
 }
 
 struct Reader<'a> {

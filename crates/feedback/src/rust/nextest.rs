@@ -14,6 +14,7 @@ use super::panic;
 use crate::{
     finding::Tool,
     location::Workspace,
+    naming::Reach,
     output::{Gathered, lines},
     report::{MOST_TESTS, Report, Tally},
     test::{Outcome, TestCase, TestName},
@@ -57,6 +58,7 @@ impl Reader<'_> {
             self.finish_failure();
             self.report.heard(Tool::Nextest);
             self.report.said(tally(summary));
+            self.report.reached(reach(summary));
         } else if let Some(status) = Status::new(line) {
             self.finish_failure();
             self.status(&status);
@@ -140,6 +142,15 @@ impl<'a> Status<'a> {
         let word = *words.first()?;
         let took = took.and_then(|took| Duration::try_from_secs_f64(took).ok());
         Some(Self { word, attempt, took, suite, name: name.trim() })
+    }
+}
+
+/// `2/3 tests run` are not all.
+fn reach(summary: &str) -> Reach {
+    let counts = summary.split_once("] ").and_then(|(_, rest)| rest.split_once(" test"));
+    match counts.and_then(|(counts, _)| counts.split_once('/')) {
+        Some((run, all)) if run.trim() != all.trim() => Reach::Cut,
+        Some(_) | None => Reach::Whole,
     }
 }
 

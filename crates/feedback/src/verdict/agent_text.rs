@@ -49,6 +49,8 @@ fn check(told: &mut String, verdict: &CheckVerdict) {
     let faults = [
         (Change::Regression, "These tests passed before your change and fail now"),
         (Change::NewFailing, "These tests are new and fail"),
+        (Change::NowFailing, "These tests fail, and did not fail before your change"),
+        (Change::FirstFailing, "These tests fail; before your change the check ended before them"),
     ];
     for (change, what) in faults {
         let tests: Vec<_> = verdict.tests.iter().filter(|test| test.change == change).collect();

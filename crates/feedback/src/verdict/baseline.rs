@@ -30,7 +30,7 @@ pub fn baseline_key(baseline: &Baseline<'_>) -> Digest {
     let around = baseline.around.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]);
     let fields = [
         // Another number where the same inputs are run in another way.
-        "lamplighter baseline 2",
+        "lamplighter baseline 3",
         baseline.repository.as_str(),
         baseline.commit.as_str(),
         baseline.check.command.as_str(),

@@ -1,9 +1,9 @@
 //! One test, on base and on head.
 
-use std::collections::BTreeMap;
-
-use super::run::{Run, State};
-use crate::test::{Outcome, TestName};
+use crate::{
+    naming::Names,
+    test::{Outcome, TestName},
+};
 
 /// What happened to a test between base and head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,6 +12,10 @@ pub enum Change {
     Regression,
     /// Was not there, or was skipped, and fails.
     NewFailing,
+    /// Fails, and did not on base, where it passed without being named, or was not there.
+    NowFailing,
+    /// Fails, and the run on base ended before it, or does not name all that failed.
+    FirstFailing,
     /// Differs between runs of the same commit.
     Flaky,
     /// Ran on base, is skipped on head.
@@ -22,10 +26,16 @@ pub enum Change {
     KnownFailure,
     /// Failed on base, passes on head.
     Fixed,
+    /// Failed on base, and is not among those that fail on head, where only those are named and no fewer are counted.
+    NoLongerFails,
     NewPassing,
+    /// Passes, and the run on base ended before it.
+    FirstPassing,
     NewSkipped,
     /// Was there on base, but the run on head ended before all had their turn.
     NotReached,
+    /// One of both runs does not name it, and does not name all: nothing is known.
+    Unnamed,
     StillSkipped,
     Steady,
 }
@@ -39,25 +49,37 @@ pub struct TestVerdict {
 
 /// How a test ended in all runs of one commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+pub(super) enum Seen {
     Skipped,
     Passed,
     Failed,
     Mixed,
 }
 
+/// Whether a run got to where a test is, or would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reached {
+    Yes,
+    No,
+}
+
 impl Change {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 17] = [
         Self::Regression,
         Self::NewFailing,
+        Self::NowFailing,
+        Self::FirstFailing,
         Self::Flaky,
         Self::NewlySkipped,
         Self::Removed,
         Self::KnownFailure,
         Self::Fixed,
+        Self::NoLongerFails,
         Self::NewPassing,
+        Self::FirstPassing,
         Self::NewSkipped,
         Self::NotReached,
+        Self::Unnamed,
         Self::StillSkipped,
         Self::Steady,
     ];
@@ -66,14 +88,19 @@ impl Change {
         match self {
             Self::Regression => "regression",
             Self::NewFailing => "new, failing",
+            Self::NowFailing => "fails now",
+            Self::FirstFailing => "fails, not reached on base",
             Self::Flaky => "flaky",
             Self::NewlySkipped => "newly skipped",
             Self::Removed => "removed",
             Self::KnownFailure => "known failure",
             Self::Fixed => "fixed",
+            Self::NoLongerFails => "no longer fails",
             Self::NewPassing => "new, passing",
+            Self::FirstPassing => "passes, not reached on base",
             Self::NewSkipped => "new, skipped",
             Self::NotReached => "not reached",
+            Self::Unnamed => "not named",
             Self::StillSkipped => "still skipped",
             Self::Steady => "steady",
         }
@@ -82,42 +109,64 @@ impl Change {
     /// Whether this alone makes a check fail.
     pub const fn is_fault(self) -> bool {
         match self {
-            Self::Regression | Self::NewFailing => true,
+            Self::Regression | Self::NewFailing | Self::NowFailing | Self::FirstFailing => true,
             Self::Flaky
             | Self::NewlySkipped
             | Self::Removed
             | Self::KnownFailure
             | Self::Fixed
+            | Self::NoLongerFails
             | Self::NewPassing
+            | Self::FirstPassing
             | Self::NewSkipped
             | Self::NotReached
+            | Self::Unnamed
             | Self::StillSkipped
             | Self::Steady => false,
         }
     }
 
-    fn between(base: Option<Seen>, head: Option<Seen>) -> Self {
+    /// Whether there is something to tell of the test, and not only to count.
+    pub(super) const fn is_told(self) -> bool {
+        !matches!(self, Self::Steady | Self::StillSkipped | Self::Unnamed)
+    }
+
+    /// Of a test that both sides name.
+    pub(super) const fn between(base: Seen, head: Seen) -> Self {
         match (base, head) {
-            (Some(Seen::Mixed), Some(Seen::Passed | Seen::Failed | Seen::Mixed))
-            | (_, Some(Seen::Mixed)) => Self::Flaky,
-            (Some(Seen::Passed), Some(Seen::Passed)) => Self::Steady,
-            (Some(Seen::Passed), Some(Seen::Failed)) => Self::Regression,
-            (Some(Seen::Failed), Some(Seen::Passed)) => Self::Fixed,
-            (Some(Seen::Failed), Some(Seen::Failed)) => Self::KnownFailure,
-            (Some(Seen::Skipped), Some(Seen::Skipped)) => Self::StillSkipped,
-            (Some(Seen::Passed | Seen::Failed | Seen::Mixed), Some(Seen::Skipped)) => {
-                Self::NewlySkipped
+            (Seen::Mixed, Seen::Passed | Seen::Failed | Seen::Mixed) | (_, Seen::Mixed) => {
+                Self::Flaky
             }
-            (Some(Seen::Skipped) | None, Some(Seen::Passed)) => Self::NewPassing,
-            (Some(Seen::Skipped) | None, Some(Seen::Failed)) => Self::NewFailing,
-            (None, Some(Seen::Skipped)) => Self::NewSkipped,
-            (Some(_) | None, None) => Self::Removed,
+            (Seen::Passed, Seen::Passed) => Self::Steady,
+            (Seen::Passed, Seen::Failed) => Self::Regression,
+            (Seen::Failed, Seen::Passed) => Self::Fixed,
+            (Seen::Failed, Seen::Failed) => Self::KnownFailure,
+            (Seen::Skipped, Seen::Skipped) => Self::StillSkipped,
+            (Seen::Passed | Seen::Failed | Seen::Mixed, Seen::Skipped) => Self::NewlySkipped,
+            (Seen::Skipped, Seen::Passed) => Self::NewPassing,
+            (Seen::Skipped, Seen::Failed) => Self::NewFailing,
+        }
+    }
+
+    /// Of a test that only head names.
+    pub(super) const fn since(base: Names, reached: Reached, head: Seen) -> Self {
+        match (head, reached, base) {
+            (Seen::Mixed, ..) => Self::Flaky,
+            (Seen::Passed, Reached::No, _) => Self::FirstPassing,
+            (Seen::Passed, Reached::Yes, Names::All) => Self::NewPassing,
+            (Seen::Failed, Reached::Yes, Names::All) => Self::NewFailing,
+            (Seen::Failed, Reached::Yes, Names::Failures) => Self::NowFailing,
+            (Seen::Failed, Reached::No, _) | (Seen::Failed, Reached::Yes, Names::Some) => {
+                Self::FirstFailing
+            }
+            (Seen::Skipped, Reached::Yes, Names::All) => Self::NewSkipped,
+            (Seen::Skipped | Seen::Passed, _, _) => Self::Unnamed,
         }
     }
 }
 
 impl Seen {
-    fn once(outcome: Outcome) -> Self {
+    pub(super) fn once(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Skipped => Self::Skipped,
             Outcome::Passed => Self::Passed,
@@ -126,7 +175,7 @@ impl Seen {
         }
     }
 
-    fn and(self, other: Self) -> Self {
+    pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Skipped, other) | (other, Self::Skipped) => other,
             (Self::Passed, Self::Passed) => Self::Passed,
@@ -137,53 +186,4 @@ impl Seen {
             ) => Self::Mixed,
         }
     }
-}
-
-/// All tests of both sides, by name. Tests that are missing on head are called removed; whether the run got that far is looked at
-/// afterwards.
-pub(super) fn compare(base: &[Run], head: &[Run]) -> BTreeMap<TestName, Change> {
-    let (base, head) = (seen(base), seen(head));
-    let changed = head
-        .iter()
-        .map(|(name, seen)| (*name, Change::between(base.get(name).copied(), Some(*seen))));
-    let missing =
-        base.keys().filter(|name| !head.contains_key(*name)).map(|name| (*name, Change::Removed));
-    changed.chain(missing).map(|(name, change)| (name.clone(), change)).collect()
-}
-
-fn seen(runs: &[Run]) -> BTreeMap<&TestName, Seen> {
-    let mut all: BTreeMap<&TestName, Seen> = BTreeMap::new();
-    for test in runs.iter().flat_map(|run| run.report.tests()) {
-        let once = Seen::once(test.outcome);
-        all.entry(&test.name).and_modify(|seen| *seen = seen.and(once)).or_insert(once);
-    }
-    all
-}
-
-/// Did head get to its end, so that a test which is not there is gone?
-///
-/// A run that passed did. One that failed may have stopped at its first failure, as `cargo test` does between programs, unless it fails
-/// only as it did before.
-pub(super) fn reached_all(
-    head: &[Run],
-    tests: &BTreeMap<TestName, Change>,
-    has_new_errors: HasNewErrors,
-) -> bool {
-    let is_whole =
-        |run: &&Run| run.report.left_off().tests == 0 && run.report.left_off().bytes == 0;
-    let whole = || head.iter().filter(is_whole);
-    if whole().any(|run| run.state() == State::Passed) {
-        return true;
-    }
-    let fails_as_before = tests.values().any(|change| *change == Change::KnownFailure)
-        && !tests.values().any(|change| change.is_fault() || *change == Change::Flaky);
-    whole().any(|run| run.state() == State::Failed)
-        && fails_as_before
-        && has_new_errors == HasNewErrors::No
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HasNewErrors {
-    Yes,
-    No,
 }

@@ -3,13 +3,15 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{
-    change::{self, Change, HasNewErrors, TestVerdict},
+    change::{Change, TestVerdict},
+    compare::{self, Comparison, HasNewErrors, Lost},
     errors::new_errors,
     run::{Ended, Run, State},
 };
 use crate::{
     checks::{Check, Confidence},
     finding::Finding,
+    naming::{Names, Reach},
     report::Counts,
     test::TestName,
 };
@@ -26,8 +28,14 @@ pub struct Evidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
-    /// Failed on base, passes on head.
+    /// Failed on base, passes on head, and each test that failed is named as one that passes.
     Fixed,
+    /// Failed on base, passes on head, and does not name what became of the tests that failed.
+    NoLongerFails,
+    /// Failed on base, passes on head, and tests that failed are not there any more.
+    Gone,
+    /// Failed on base, passes on head, and tests that failed are skipped.
+    Skipped,
     /// Failed on head once, but not each time, or only by tests that are flaky.
     Flaky,
     /// Fails on both, and no worse than before.
@@ -52,6 +60,8 @@ pub enum Reason {
     NoTestReached,
     /// It ran tests on base, runs none on head, and calls that a success.
     NoTestLeft,
+    /// It calls itself a success, and ended before tests that base had.
+    CutShort,
     /// It was stopped from outside, which it was not on base.
     Stopped,
     /// It failed, and said nothing that tells why.
@@ -71,6 +81,8 @@ pub struct CheckVerdict {
     /// What head's first run found about the tests that are at fault, or all that it said where no test is.
     pub failures: Vec<Finding>,
     reruns: usize,
+    /// How far head's runs got.
+    reach: Reach,
 }
 
 /// How the first run of one side ended.
@@ -78,6 +90,8 @@ pub struct CheckVerdict {
 pub struct Side {
     pub ended: Ended,
     pub counts: Counts,
+    /// Whether its report names all tests that are counted.
+    pub names: Names,
 }
 
 /// All checks together.
@@ -99,6 +113,8 @@ pub fn judge(evidence: Vec<Evidence>) -> Verdict {
     let checks: Vec<CheckVerdict> = evidence.into_iter().map(judge_check).collect();
     let conclusion = if checks.iter().any(CheckVerdict::blocks) {
         Conclusion::Fails
+    } else if checks.iter().any(CheckVerdict::is_cut_short) {
+        Conclusion::Unproven
     } else if checks.iter().any(CheckVerdict::proves) {
         Conclusion::Passes
     } else {
@@ -118,9 +134,13 @@ impl Verdict {
     pub fn of_checks_that_the_change_brings(mut self) -> Self {
         for check in &mut self.checks {
             check.outcome = match check.outcome {
-                Outcome::Passed | Outcome::Fixed | Outcome::Flaky | Outcome::Brought => {
-                    Outcome::Brought
-                }
+                Outcome::Passed
+                | Outcome::Fixed
+                | Outcome::NoLongerFails
+                | Outcome::Gone
+                | Outcome::Skipped
+                | Outcome::Flaky
+                | Outcome::Brought => Outcome::Brought,
                 stays @ (Outcome::KnownFailure
                 | Outcome::Regressed(_)
                 | Outcome::NotRun
@@ -166,6 +186,9 @@ impl CheckVerdict {
         match self.outcome {
             Outcome::Passed
             | Outcome::Fixed
+            | Outcome::NoLongerFails
+            | Outcome::Gone
+            | Outcome::Skipped
             | Outcome::Flaky
             | Outcome::KnownFailure
             | Outcome::Brought => false,
@@ -184,33 +207,47 @@ impl CheckVerdict {
     /// Whether it could have failed, and did not.
     fn proves(&self) -> bool {
         match self.outcome {
-            Outcome::Passed | Outcome::Fixed | Outcome::Flaky => true,
+            Outcome::Passed
+            | Outcome::Fixed
+            | Outcome::NoLongerFails
+            | Outcome::Gone
+            | Outcome::Skipped
+            | Outcome::Flaky => true,
             // A run that ends early each time shows little, and a change could make it end earlier.
             Outcome::KnownFailure => {
                 let some_passed =
                     self.head.as_ref().is_some_and(|side| side.counts.tests.passed > 0);
-                some_passed && self.count(Change::NotReached) == 0
+                some_passed && !self.is_cut_short()
             }
             Outcome::Regressed(_) | Outcome::NotRun | Outcome::Unjudged | Outcome::Brought => false,
         }
+    }
+
+    /// Whether it fails as before, and ended before all of its tests had their turn: what it did not reach may be anything.
+    fn is_cut_short(&self) -> bool {
+        self.outcome == Outcome::KnownFailure
+            && (self.count(Change::NotReached) > 0 || self.reach == Reach::Cut)
     }
 
     fn wants_rerun(&self) -> bool {
         let failed_once = match self.outcome {
             Outcome::Regressed(reason) => match reason {
                 // The same code has the same errors, and the same lack of tests, each time.
-                Reason::NewErrors | Reason::NoTestLeft => false,
+                Reason::NewErrors | Reason::NoTestLeft | Reason::CutShort => false,
                 Reason::Tests | Reason::NoTestReached | Reason::Stopped | Reason::Unexplained => {
                     true
                 }
             },
             Outcome::NotRun => self.blocks(),
+            Outcome::Unjudged => self.count(Change::FirstFailing) > 0,
             Outcome::Passed
             | Outcome::Fixed
+            | Outcome::NoLongerFails
+            | Outcome::Gone
+            | Outcome::Skipped
             | Outcome::Flaky
             | Outcome::KnownFailure
-            | Outcome::Brought
-            | Outcome::Unjudged => false,
+            | Outcome::Brought => false,
         };
         failed_once && self.reruns == 0
     }
@@ -222,21 +259,17 @@ fn judge_check(evidence: Evidence) -> CheckVerdict {
     let reruns = head.len().saturating_sub(1);
     let (base, head) = (started(base), started(head));
     let new_errors = new_errors(&base, &head);
-    let mut tests = change::compare(&base, &head);
     let has_new_errors = if new_errors.is_empty() { HasNewErrors::No } else { HasNewErrors::Yes };
-    if !change::reached_all(&head, &tests, has_new_errors) {
-        let missing = tests.values_mut().filter(|change| **change == Change::Removed);
-        missing.for_each(|change| *change = Change::NotReached);
-    }
-    let outcome = outcome(&base, &head, &tests, has_new_errors);
+    let comparison = compare::compare(&base, &head, has_new_errors);
+    let outcome = outcome(&base, &head, &comparison, has_new_errors);
+    let tests = comparison.changes;
     let mut counts = BTreeMap::new();
     for change in tests.values() {
         *counts.entry(*change).or_insert(0) += 1;
     }
+    let reach = head.iter().map(|run| run.report.reach()).max().unwrap_or_default();
     let failures = head.first().map_or(Vec::new(), |run| failures(run, &tests));
-    let told = tests
-        .into_iter()
-        .filter(|(_, change)| !matches!(change, Change::Steady | Change::StillSkipped));
+    let told = tests.into_iter().filter(|(_, change)| change.is_told());
     let mut tests: Vec<TestVerdict> =
         told.map(|(name, change)| TestVerdict { name, change }).collect();
     tests.sort_by(|a, b| (a.change, &a.name).cmp(&(b.change, &b.name)));
@@ -250,15 +283,17 @@ fn judge_check(evidence: Evidence) -> CheckVerdict {
         head: first_head,
         failures,
         reruns,
+        reach,
     }
 }
 
 fn outcome(
     base: &[Run],
     head: &[Run],
-    tests: &BTreeMap<TestName, Change>,
+    comparison: &Comparison,
     has_new_errors: HasNewErrors,
 ) -> Outcome {
+    let tests = &comparison.changes;
     let passed = |run: &Run| run.state() == State::Passed;
     let stopped = |run: &Run| run.state() == State::Stopped;
     let ran_tests = |runs: &[Run]| runs.iter().any(|run| run.tests() > 0);
@@ -269,15 +304,23 @@ fn outcome(
     }
     // Also of a run that calls itself a success: `|| true` makes no test pass.
     if tests.values().any(|change| change.is_fault()) {
-        return if base.is_empty() { Outcome::Unjudged } else { Outcome::Regressed(Reason::Tests) };
+        let is_known = |change: &Change| change.is_fault() && *change != Change::FirstFailing;
+        let is_judged = !base.is_empty() && tests.values().any(is_known);
+        return if is_judged { Outcome::Regressed(Reason::Tests) } else { Outcome::Unjudged };
     }
     if head.iter().any(passed) {
         return match () {
             () if ran_tests(base) && !ran_tests(head) => Outcome::Regressed(Reason::NoTestLeft),
+            () if has(Change::NotReached) => Outcome::Regressed(Reason::CutShort),
             () if !head.iter().all(passed) => Outcome::Flaky,
             // Nor does it make one fixed that fails as it did.
             () if fails_always && has(Change::KnownFailure) => Outcome::KnownFailure,
-            () if fails_always => Outcome::Fixed,
+            () if fails_always => match comparison.lost {
+                Lost::Removed => Outcome::Gone,
+                Lost::Skipped => Outcome::Skipped,
+                Lost::Unnamed => Outcome::NoLongerFails,
+                Lost::Nothing => Outcome::Fixed,
+            },
             () => Outcome::Passed,
         };
     }
@@ -326,7 +369,7 @@ fn started(runs: Vec<Run>) -> Vec<Run> {
 }
 
 fn side(run: &Run) -> Side {
-    Side { ended: run.ended.clone(), counts: run.report.counts() }
+    Side { ended: run.ended.clone(), counts: run.report.counts(), names: run.report.names() }
 }
 
 /// What was found about the tests that are the change's fault. Where no test is, all that the run said.
@@ -334,7 +377,10 @@ fn failures(run: &Run, tests: &BTreeMap<TestName, Change>) -> Vec<Finding> {
     let is_fault = |name: &TestName| tests.get(name).is_some_and(|change| change.is_fault());
     let no_test_is = !tests.values().any(|change| change.is_fault());
     let about = |finding: &&Finding| finding.test.as_ref().map_or(no_test_is, is_fault);
-    run.report.findings().iter().filter(about).cloned().collect()
+    let mut found: Vec<Finding> = run.report.findings().iter().filter(about).cloned().collect();
+    // The worst first, else as they were printed: whoever reads the beginning reads why it failed.
+    found.sort_by_key(|finding| finding.kind);
+    found
 }
 
 impl fmt::Display for Reason {
@@ -344,6 +390,7 @@ impl fmt::Display for Reason {
             Self::NewErrors => "there are errors that were not there before",
             Self::NoTestReached => "it ended before its first test",
             Self::NoTestLeft => "it ran tests before, and runs none now",
+            Self::CutShort => "it calls itself a success, and ended before tests that were there",
             Self::Stopped => "it had to be stopped, which it had not before",
             Self::Unexplained => "it passed before and fails now, without saying why",
         })
@@ -355,6 +402,9 @@ impl fmt::Display for Outcome {
         match self {
             Self::Passed => f.write_str("passed"),
             Self::Fixed => f.write_str("fixed"),
+            Self::NoLongerFails => f.write_str("no longer fails"),
+            Self::Gone => f.write_str("what failed is gone"),
+            Self::Skipped => f.write_str("what failed is skipped"),
             Self::Flaky => f.write_str("flaky"),
             Self::KnownFailure => f.write_str("known failure"),
             Self::Regressed(reason) => write!(f, "regression: {reason}"),

@@ -13,6 +13,9 @@
 //!   different when run again on the same commit: flaky
 //! ```
 //!
+//! *Not there* can be told only by a report that names all tests, of a run that went to its end. Otherwise a test that one side does not name
+//! is *not named* (nothing is known), *no longer fails* or *fails now* (where all that fails is named), or *not reached*.
+//!
 //! What tools print was written by whoever wrote the code, so words never make a run pass: its exit code does. Words can only make it worse.
 //! And silence is not success: a check that ran tests before and runs none now has failed, and a run that broke off before its tests has
 //! removed none.
@@ -20,6 +23,7 @@
 mod agent_text;
 mod baseline;
 mod change;
+mod compare;
 pub mod coverage;
 mod errors;
 mod judge;

@@ -16,14 +16,17 @@ const NAME_BYTES: usize = 160;
 /// Tests of one check that are named, of each way to change.
 const NAMED_LIMIT: usize = 10;
 /// What a person should see by name: all that is not as it should be, and what was made better.
-const NAMED: [Change; 7] = [
+const NAMED: [Change; 10] = [
     Change::Regression,
     Change::NewFailing,
+    Change::NowFailing,
+    Change::FirstFailing,
     Change::Flaky,
     Change::NewlySkipped,
     Change::Removed,
     Change::KnownFailure,
     Change::Fixed,
+    Change::NoLongerFails,
 ];
 
 impl Verdict {
@@ -137,9 +140,7 @@ fn cell(side: Option<&Side>) -> String {
 }
 
 fn outcome(verdict: &CheckVerdict) -> String {
-    let changes = Change::ALL
-        .into_iter()
-        .filter(|change| !matches!(change, Change::Steady | Change::StillSkipped));
+    let changes = Change::ALL.into_iter().filter(|change| change.is_told());
     let present =
         changes.map(|change| (verdict.count(change), change)).filter(|(count, _)| *count > 0);
     let mut words: Vec<String> = vec![verdict.outcome.to_string()];

@@ -12,8 +12,8 @@ use domain::{
     id::SandboxId,
 };
 use feedback::{
-    STREAM_BYTES,
-    checks::{Check, Directory},
+    STREAM_BYTES, ask,
+    checks::{Check, Directory, Kind},
 };
 use tokio::sync::mpsc;
 
@@ -54,6 +54,9 @@ const COVERAGE: [&str; 15] = [
     "coverage.txt",
 ];
 
+/// Where runners of tests write what they are asked for: outside of the checkout, with a number for each run.
+const ASKED: &str = "/tmp/lamplighter-reports";
+
 /// Directories that are looked into.
 const DIRECTORIES: usize = 20;
 
@@ -72,8 +75,12 @@ impl<H: Hands> Runner<'_, '_, H> {
         let declared = self.declared.iter().find(|it| it.name == check.name);
         let root = scene.checkout()?;
         let place = self.place(&root, &check.directory);
+        let asked = self.ask(check, number).await;
         let command = Exec {
-            argv: ["/bin/sh", "-c", check.command.as_str()].map(str::to_owned).to_vec(),
+            argv: match &asked {
+                Some(directory) => ask::asking(directory, check.command.as_str()),
+                None => ["/bin/sh", "-c", check.command.as_str()].map(str::to_owned).to_vec(),
+            },
             environment: environment(),
             path: Vec::new(),
             sweeps: true,
@@ -83,8 +90,8 @@ impl<H: Hands> Runner<'_, '_, H> {
             limit: declared.map_or(USUAL, |declared| declared.limit),
             output_limit: 64 << 20,
         };
-        let report = declared.and_then(|declared| declared.report.as_ref());
-        let report = report.map(|path| format!("{root}/{path}"));
+        let wanted = declared.and_then(|declared| declared.report.as_ref());
+        let report = wanted.map(|path| format!("{root}/{path}"));
         // One that the change commits, or that an earlier run left, tells nothing of this run.
         let report = match report {
             Some(path) if self.clear("report", number, std::slice::from_ref(&path)).await => {
@@ -136,12 +143,21 @@ impl<H: Hands> Runner<'_, '_, H> {
             Some(path) => self.read(&path).await,
             None => None,
         };
+        let asked = match asked {
+            Some(directory) => self.answer(&directory, &place, number).await,
+            None => None,
+        };
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&clean(&bytes)).into_owned();
+        // Of a command that is not there nobody expects a report.
+        let was_there = !matches!(ending, Ending::Exited(126 | 127));
         Ok(Captured {
             command: check.command.as_str().to_owned(),
             ending,
             stdout,
             stderr,
-            report: report.map(|bytes| String::from_utf8_lossy(&clean(&bytes)).into_owned()),
+            unwritten: wanted.filter(|_| was_there && report.is_none()).cloned(),
+            report: report.map(text),
+            asked: asked.filter(|bytes| !bytes.is_empty()).map(text),
             millis: u64::try_from(scene.engine.now().since(begun).as_millis()).unwrap_or(u64::MAX),
             place,
         })
@@ -180,28 +196,57 @@ impl<H: Hands> Runner<'_, '_, H> {
         paths.collect()
     }
 
+    /// Makes ready what asks runners of tests for a report, in a directory that no commit can hold and that is made anew.
+    async fn ask(&self, check: &Check, number: u32) -> Option<String> {
+        if check.kind != Kind::Test {
+            return None;
+        }
+        let directory = format!("{ASKED}-{number}");
+        let root = self.scene.checkout().ok()?;
+        let made = self.aside("asking", number, root, ask::prepare(&directory)).await;
+        made.is_some().then_some(directory)
+    }
+
+    /// What they wrote.
+    async fn answer(&self, directory: &str, place: &Place, number: u32) -> Option<Vec<u8>> {
+        self.aside("asked", number, place.inside(), ask::collect(directory)).await
+    }
+
     /// Whether nothing is left at these paths.
     async fn clear(&self, part: &'static str, number: u32, paths: &[String]) -> bool {
         let Ok(root) = self.scene.checkout() else { return false };
         let words = ["/bin/sh", "-c", "rm -rf -- \"$@\"", "sh"].map(str::to_owned);
+        let argv = words.iter().chain(paths).cloned().collect();
+        self.aside(part, number, root, argv).await.is_some()
+    }
+
+    /// A short command of ours beside the checks, and what it printed, if it succeeded and that is not too much.
+    async fn aside(
+        &self,
+        part: &'static str,
+        number: u32,
+        directory: String,
+        argv: Vec<String>,
+    ) -> Option<Vec<u8>> {
         let command = Exec {
-            argv: words.iter().chain(paths).cloned().collect(),
+            argv,
             environment: BTreeMap::new(),
             path: Vec::new(),
             sweeps: true,
-            directory: root,
+            directory,
             user: User::Agent,
             terminal: None,
             limit: READING,
-            output_limit: 64 << 10,
+            output_limit: LARGEST_REPORT as u64 + 1,
         };
         let (_no_input, input) = mpsc::channel(1);
         let (output, said) = mpsc::channel(16);
         let name = CommandName::from(self.scene.numbered_key(part, number));
         let streams = Streams { input, output };
         let running = self.scene.hands().sandboxes().exec(self.sandbox, &name, &command, streams);
-        let (finished, _) = tokio::join!(running, ends(said));
-        finished.is_ok_and(|finished| finished.ending == Ended::Exited(0))
+        let (finished, printed) = tokio::join!(running, all(said));
+        let succeeded = finished.is_ok_and(|finished| finished.ending == Ended::Exited(0));
+        printed.filter(|_| succeeded)
     }
 
     fn place(&self, root: &str, directory: &Directory) -> Place {
@@ -248,6 +293,21 @@ fn environment() -> BTreeMap<String, String> {
         ("PYTHONPYCACHEPREFIX", "/tmp/lamplighter-pycache"),
     ];
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+/// All that was printed to the first stream, unless it is too much.
+async fn all(mut said: mpsc::Receiver<Output>) -> Option<Vec<u8>> {
+    let mut bytes = Some(Vec::new());
+    while let Some(more) = said.recv().await {
+        match (more, &mut bytes) {
+            (Output::Out(more), Some(all)) if all.len() + more.len() <= LARGEST_REPORT => {
+                all.extend(more);
+            }
+            (Output::Out(_), _) => bytes = None,
+            (Output::Error(_), _) => {}
+        }
+    }
+    bytes
 }
 
 /// What is looked at of both streams.
@@ -301,6 +361,8 @@ pub(super) mod tests {
             stdout: out.as_bytes().to_vec(),
             stderr: Vec::new(),
             report: None,
+            unwritten: None,
+            asked: None,
             millis: 1,
             place: Place {
                 root: "/workspace/web".to_owned(),

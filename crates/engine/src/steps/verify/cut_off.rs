@@ -90,9 +90,12 @@ fn reasons(check: &CheckVerdict, run: &Captured, refused: &[Refused]) -> Option<
         }),
         // A program that is missing is missing.
         Outcome::NotRun
-        | Outcome::Regressed(Reason::Tests | Reason::NoTestLeft)
+        | Outcome::Regressed(Reason::Tests | Reason::NoTestLeft | Reason::CutShort)
         | Outcome::Passed
         | Outcome::Fixed
+        | Outcome::NoLongerFails
+        | Outcome::Gone
+        | Outcome::Skipped
         | Outcome::Brought
         | Outcome::Flaky => false,
     };

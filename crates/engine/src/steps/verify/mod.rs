@@ -35,7 +35,7 @@ use self::{
 use super::{Done, Outcome, Scene, Trouble, open};
 use crate::{
     Hands,
-    captured::{Captured, Place},
+    captured::{Captured, Place, Told},
     record::ChecksRecord,
 };
 
@@ -111,8 +111,9 @@ async fn on_head<H: Hands>(
 }
 
 fn verdict(chosen: &Chosen, before: &[Vec<Captured>], after: &[Vec<Captured>]) -> Verdict {
-    let runs = |captured: &[Captured]| captured.iter().map(Captured::run).collect();
     let evidence = chosen.checks.iter().zip(before).zip(after).map(|((check, before), after)| {
+        let told = Told::of(before.iter().chain(after));
+        let runs = |runs: &[Captured]| runs.iter().map(|run| run.run_by(told)).collect();
         Evidence { check: check.clone(), base: runs(before), head: runs(after) }
     });
     let verdict = judge(evidence.collect());

@@ -1,9 +1,10 @@
 //! What the runs themselves tell: tests that ran on base, and do not on head.
 
 use super::{
-    super::{Change, Verdict},
+    super::{Change, CheckVerdict, Ended, Verdict},
     Found, Weakened, Weakening,
 };
+use crate::naming::Names;
 
 /// Tests that are gone or skipped in the runs. Renamed ones are among them: a run has names, and no code to know them by.
 pub fn in_runs(verdict: &Verdict) -> Found {
@@ -15,18 +16,36 @@ pub fn in_runs(verdict: &Verdict) -> Found {
                 Change::NewlySkipped => Weakening::SkippedInRun,
                 Change::Regression
                 | Change::NewFailing
+                | Change::NowFailing
+                | Change::FirstFailing
                 | Change::Flaky
                 | Change::KnownFailure
                 | Change::Fixed
+                | Change::NoLongerFails
                 | Change::NewPassing
+                | Change::FirstPassing
                 | Change::NewSkipped
                 | Change::NotReached
+                | Change::Unnamed
                 | Change::StillSkipped
                 | Change::Steady => continue,
             };
             let what = format!("`{}` of `{}`", test.name, check.check.name);
             found.add(Weakened::new(kind, "", None, &what));
         }
+        if let Some(what) = fewer(check) {
+            found.add(Weakened::new(Weakening::GoneFromRun, "", None, &what));
+        }
     }
     found
+}
+
+/// Where the runs do not name all tests, only their number can tell that some are gone.
+fn fewer(check: &CheckVerdict) -> Option<String> {
+    let (base, head) = (check.base.as_ref()?, check.head.as_ref()?);
+    let (before, after) = (base.counts.tests.all(), head.counts.tests.all());
+    let is_whole = check.count(Change::NotReached) == 0 && head.ended == Ended::Exited(0);
+    (head.names != Names::All && is_whole && after < before).then(|| {
+        format!("`{}` had {before} tests, and has {after}; it does not name them", check.check.name)
+    })
 }
