@@ -12,6 +12,7 @@
 //! | [`test`] | one test, and how it ended |
 //! | [`place`] | files of the workspace, and places in them |
 //! | [`text`] | text that cannot be longer than its limit, nor steer a terminal |
+//! | [`missing`] | what a check could not find |
 //! | [`checks`] | which checks a repository has |
 //! | [`verdict`] | what two reports say about a change |
 //!
@@ -32,6 +33,7 @@ mod junit;
 mod limits;
 mod located;
 pub mod location;
+pub mod missing;
 mod output;
 mod python;
 mod read;

@@ -22,6 +22,7 @@ mod baseline;
 mod change;
 pub mod coverage;
 mod errors;
+mod gone;
 mod judge;
 mod run;
 mod table;
@@ -29,6 +30,7 @@ pub mod weakened;
 
 pub use baseline::{Baseline, baseline_key};
 pub use change::{Change, TestVerdict};
+pub use gone::gone;
 pub use judge::{CheckVerdict, Conclusion, Evidence, Outcome, Reason, Side, Verdict, judge};
 pub use run::{Ended, Run};
 
