@@ -61,7 +61,12 @@ impl Part {
             Self::Plan => matches!(event, TaskEvent::PlanSubmitted { .. }),
             Self::Person => matches!(event, TaskEvent::Approved { .. }),
             Self::Implement => matches!(event, TaskEvent::Implemented { .. }),
-            Self::Verify => matches!(event, TaskEvent::ChecksPassed { .. }),
+            Self::Verify => matches!(
+                event,
+                TaskEvent::ChecksPassed { .. }
+                    | TaskEvent::ChecksNotWorse { .. }
+                    | TaskEvent::ChecksUnproven { .. }
+            ),
             Self::Review => matches!(event, TaskEvent::ReviewPassed { .. }),
             Self::Deliver => matches!(event, TaskEvent::PullRequestOpened { .. }),
         })

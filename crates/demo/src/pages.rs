@@ -71,11 +71,12 @@ pub(crate) fn checks(checks: &Checks, colors: Colors, out: &mut impl Write) -> i
     for weakened in &checks.weakened {
         writeln!(out, "    {}", colors.warning(shortened(&weakened.what)))?;
     }
+    let told = shortened(&format!("Checks: {}.", checks.headline.sentence));
     match checks.conclusion {
-        Conclusion::Passes => writeln!(out, "    {}", colors.good("The checks pass.")),
-        Conclusion::Fails => writeln!(out, "    {}", colors.bad("The checks fail.")),
-        Conclusion::Unproven => {
-            writeln!(out, "    {}", colors.warning("No check that could have failed was run."))
+        Conclusion::Passes => writeln!(out, "    {}", colors.good(told)),
+        Conclusion::Fails => writeln!(out, "    {}", colors.bad(told)),
+        Conclusion::NothingWorse | Conclusion::Unproven => {
+            writeln!(out, "    {}", colors.warning(told))
         }
     }
 }

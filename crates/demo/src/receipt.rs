@@ -47,6 +47,7 @@ pub(crate) fn check(
         let finding = match row.finding {
             Finding::Holds => colors.good("holds"),
             Finding::DoesNotHold => colors.bad("does not hold"),
+            Finding::Unproven => colors.warning("unproven"),
             Finding::Unknown => colors.weak("not looked at"),
         };
         writeln!(out, "    {:<10} {finding}: {}", row.subject.name(), shortened(&row.detail))?;

@@ -83,7 +83,9 @@ impl Stage {
             | TaskEvent::ChecksFailed { stopped_by: None, .. }
             | TaskEvent::ReviewFoundFaults { stopped_by: None, .. } => Some(Self::Implement),
             TaskEvent::Implemented { .. } => Some(Self::Verify),
-            TaskEvent::ChecksPassed { .. } => Some(Self::Review),
+            TaskEvent::ChecksPassed { .. }
+            | TaskEvent::ChecksNotWorse { .. }
+            | TaskEvent::ChecksUnproven { .. } => Some(Self::Review),
             TaskEvent::ReviewPassed { .. } => Some(Self::Deliver),
             TaskEvent::Admitted {}
             | TaskEvent::QuestionAsked { .. }
@@ -171,7 +173,7 @@ mod tests {
             findings: Vec::new(),
             stopped_by: None,
         };
-        let passed = || TaskEvent::ChecksPassed { evidence: String::new(), conclusion: None };
+        let passed = || TaskEvent::ChecksPassed { evidence: String::new(), headline: None };
         let events = [
             at(0, faults.clone()),
             at(1000, implemented()),

@@ -188,6 +188,8 @@ impl<W: Write> Tour<'_, W> {
             | TaskEvent::Rejected { .. }
             | TaskEvent::Implemented { .. }
             | TaskEvent::ChecksPassed { .. }
+            | TaskEvent::ChecksNotWorse { .. }
+            | TaskEvent::ChecksUnproven { .. }
             | TaskEvent::ChecksFailed { stopped_by: None, .. }
             | TaskEvent::ReviewPassed { .. }
             | TaskEvent::ReviewFoundFaults { stopped_by: None, .. }
@@ -205,7 +207,13 @@ impl<W: Write> Tour<'_, W> {
 
     /// What the stage that ends with an event has come to.
     async fn look_back(&mut self, told: &Told, event: &TaskEvent) -> anyhow::Result<()> {
-        if matches!(event, TaskEvent::ChecksPassed { .. } | TaskEvent::ChecksFailed { .. }) {
+        if matches!(
+            event,
+            TaskEvent::ChecksPassed { .. }
+                | TaskEvent::ChecksNotWorse { .. }
+                | TaskEvent::ChecksUnproven { .. }
+                | TaskEvent::ChecksFailed { .. }
+        ) {
             let checks = self.client.task_checks(&told.task.id).await.explained()?;
             pages::checks(&checks, self.colors, self.out)?;
         }

@@ -11,6 +11,7 @@ pub mod cost;
 pub mod digest;
 pub mod failure;
 pub mod finding;
+pub mod headline;
 pub mod id;
 pub mod limits;
 pub mod money;

@@ -4,14 +4,14 @@ use domain::{
     attempts::{Merits, Proof},
     code::{BranchName, CommitId},
     digest::Digest,
+    headline::Conclusion,
     money::Money,
     task::Event,
 };
 use evidence::{envelope::Envelope, receipt::Statement};
-use feedback::verdict::Change;
 use store::{Blobs, History, Recorded};
 
-use crate::record::{ChangeRecord, ChecksRecord, ConclusionRecord, OutcomeRecord};
+use crate::record::{ChangeRecord, ChecksRecord, OutcomeRecord};
 
 /// The branch of the task's pull request, as its newest receipt tells it. None before there is one. A template names branches, but only
 /// until they are pushed: one that people know keeps its name.
@@ -76,15 +76,14 @@ pub fn merits(history: &History, blobs: &Blobs, money: Money) -> Option<Merits> 
     });
     let checks = ChecksRecord::read(&blobs.get(evidence?).ok()?).ok()?;
     let ended = |outcome| count(checks.checks.iter().filter(|check| check.outcome == outcome));
-    let tests = checks.checks.iter().flat_map(|check| &check.tests);
-    let fixed = count(tests.filter(|test| test.change == Change::Fixed.word()));
+    let headline = checks.headline();
     Some(Merits {
-        proof: match checks.conclusion {
-            ConclusionRecord::Passes => Proof::Proven,
-            ConclusionRecord::Fails | ConclusionRecord::Unproven => Proof::Unproven,
+        proof: match headline.conclusion {
+            Conclusion::Passed | Conclusion::NothingWorse => Proof::Proven,
+            Conclusion::Unproven(_) | Conclusion::Failed => Proof::Unproven,
         },
         weakened: count(checks.weakened.iter()).saturating_add(checks.weakened_left_off),
-        mended: fixed.max(ended(OutcomeRecord::Fixed)),
+        mended: headline.mended,
         failing: ended(OutcomeRecord::KnownFailure),
         flagged: count(change.flags.iter()),
         uncovered: checks.coverage.as_ref().map_or(0, |coverage| coverage.missed),

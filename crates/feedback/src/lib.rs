@@ -14,6 +14,7 @@
 //! | [`Names`], [`Reach`] | what a report does not tell |
 //! | [`text`] | text that cannot be longer than its limit, nor steer a terminal |
 //! | [`ask`] | how runners are asked for a report that names every test |
+//! | [`missing`] | what a check could not find |
 //! | [`checks`] | which checks a repository has |
 //! | [`verdict`] | what two reports say about a change |
 //!
@@ -35,6 +36,7 @@ mod junit;
 mod limits;
 mod located;
 pub mod location;
+pub mod missing;
 mod naming;
 mod output;
 mod python;

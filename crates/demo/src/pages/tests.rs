@@ -5,7 +5,7 @@ use wire::{
     money::Money,
     pull::PullState,
     task::{
-        checks::{CheckOutcome, CheckVerdict, TestOfNote, WeakenedClass, WeakenedTest},
+        checks::{CheckOutcome, CheckVerdict, Headline, TestOfNote, WeakenedClass, WeakenedTest},
         event::{RecordedEvent, TaskEvent},
         plan::Estimate,
         review::ReviewFinding,
@@ -58,7 +58,22 @@ fn a_plan_is_shown_whole() {
 
 fn side(ended: &str, passed: u64, failed: u64) -> CheckSide {
     let (skipped, errors, millis) = (0, 0, 0);
-    CheckSide { ended: ended.to_owned(), passed, failed, skipped, errors, millis }
+    CheckSide { ended: ended.to_owned(), not_run: false, passed, failed, skipped, errors, millis }
+}
+
+fn headline(conclusion: Conclusion, sentence: &str) -> Headline {
+    Headline {
+        conclusion,
+        sentence: sentence.to_owned(),
+        warning: None,
+        next: Vec::new(),
+        tests: 3,
+        failing_checks: 0,
+        failing_tests: 0,
+        mended: 0,
+        gone: 0,
+        not_run: 0,
+    }
 }
 
 fn verdict() -> Checks {
@@ -68,6 +83,7 @@ fn verdict() -> Checks {
         base: String::new(),
         at: Time::from_millis(0),
         conclusion: Conclusion::Passes,
+        headline: headline(Conclusion::Passes, "passed: 3 tests ran, and all pass"),
         checks: vec![CheckVerdict {
             name: "test".to_owned(),
             kind: "test".to_owned(),
@@ -110,8 +126,22 @@ fn checks_that_prove_nothing_or_fail_are_not_told_as_passing() {
         line: None,
         what: "one is gone".into(),
     };
-    let fails = Checks { conclusion: Conclusion::Fails, weakened: vec![weakened], ..verdict() };
-    let none = Checks { conclusion: Conclusion::Unproven, checks: Vec::new(), ..verdict() };
+    let fails = Checks {
+        headline: headline(Conclusion::Fails, "failed"),
+        conclusion: Conclusion::Fails,
+        weakened: vec![weakened],
+        ..verdict()
+    };
+    let unproven = headline(
+        Conclusion::Unproven,
+        "nothing was proven, because no check is known for this repository",
+    );
+    let none = Checks {
+        headline: unproven,
+        conclusion: Conclusion::Unproven,
+        checks: Vec::new(),
+        ..verdict()
+    };
     let told = [fails, none].map(|it| shown(|out| checks(&it, Colors::OFF, out)));
     assert!(told.iter().all(|text| !text.contains("The checks pass.")), "{told:?}");
     assert!(told[0].contains("one is gone") && told[0].ends_with("The checks fail.\n"));

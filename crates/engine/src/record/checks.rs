@@ -1,11 +1,14 @@
 //! How the checks stand: before the change, and with it.
 
+use std::collections::BTreeMap;
+
 use domain::code::CommitId;
 use feedback::{
-    finding::Finding,
+    finding::{Finding, Kind},
     location::Location,
+    missing::{Missing, missing},
     verdict::{
-        Conclusion, Outcome, Side, Verdict,
+        Change, CheckVerdict, Conclusion, Ended, Outcome, Side, Verdict, gone,
         weakened::{Weakened, Weakening},
     },
 };
@@ -22,7 +25,11 @@ const FINDINGS: usize = 100;
 pub struct ChecksRecord {
     pub base: String,
     pub commit: String,
+    /// What was judged. What is said of it is its [headline](Self::headline).
     pub conclusion: ConclusionRecord,
+    /// What its sandboxes started from. Older documents do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
     pub checks: Vec<CheckRecord>,
     pub weakened: Vec<WeakenedRecord>,
     /// Weakened tests beyond those that are named.
@@ -50,6 +57,9 @@ pub struct CheckRecord {
     /// The file that names it.
     pub file: String,
     pub outcome: OutcomeRecord,
+    /// Whether it came with the change, so that it cannot speak for it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub brought: bool,
     /// The outcome as a sentence.
     pub sentence: String,
     pub blocks: bool,
@@ -57,6 +67,13 @@ pub struct CheckRecord {
     pub head: Option<SideRecord>,
     /// Tests of which there is something to tell.
     pub tests: Vec<TestRecord>,
+    /// How many there are of each change. Older documents have only those that they name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub changes: BTreeMap<String, u64>,
+    /// Tests that failed before the change and are not run any more.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gone: u64,
+    /// The worst first.
     pub findings: Vec<FindingRecord>,
     /// The end of what it printed on head.
     pub log: String,
@@ -67,6 +84,8 @@ pub struct CheckRecord {
 pub enum OutcomeRecord {
     Passed,
     Fixed,
+    /// It failed before and passes now, because what failed is not run any more.
+    Gone,
     Flaky,
     KnownFailure,
     Regressed,
@@ -77,6 +96,9 @@ pub enum OutcomeRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SideRecord {
     pub ended: String,
+    /// It never began: its figures say nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub not_run: bool,
     pub passed: u64,
     pub failed: u64,
     pub skipped: u64,
@@ -93,6 +115,9 @@ pub struct TestRecord {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingRecord {
+    /// Older documents do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<SeverityRecord>,
     pub tool: String,
     pub path: Option<String>,
     pub line: Option<u32>,
@@ -101,6 +126,16 @@ pub struct FindingRecord {
     pub message: String,
     pub expected: Option<String>,
     pub actual: Option<String>,
+}
+
+/// How bad a finding is, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeverityRecord {
+    Error,
+    Failure,
+    Warning,
+    Note,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,6 +169,7 @@ impl ChecksRecord {
         verdict: &Verdict,
         (before, after): (&[Vec<Captured>], &[Vec<Captured>]),
         touched: &Touched,
+        image: &str,
     ) -> Self {
         let checks = verdict.checks.iter().zip(before).zip(after);
         Self {
@@ -144,6 +180,7 @@ impl ChecksRecord {
                 Conclusion::Fails => ConclusionRecord::Fails,
                 Conclusion::Unproven => ConclusionRecord::Unproven,
             },
+            image: Some(image.to_owned()),
             checks: checks.map(|((it, before), after)| check(it, before, after)).collect(),
             weakened: touched.weakened.weakened.iter().map(weakened).collect(),
             weakened_left_off: number(touched.weakened.left_off),
@@ -164,18 +201,25 @@ impl ChecksRecord {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+const fn is_false(it: &bool) -> bool {
+    !*it
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+const fn is_zero(it: &u64) -> bool {
+    *it == 0
+}
+
 fn number(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-fn check(
-    verdict: &feedback::verdict::CheckVerdict,
-    before: &[Captured],
-    after: &[Captured],
-) -> CheckRecord {
+fn check(verdict: &CheckVerdict, before: &[Captured], after: &[Captured]) -> CheckRecord {
     let side = |side: &Option<Side>, runs: &[Captured]| {
         side.as_ref().map(|side| SideRecord {
             ended: side.ended.to_string(),
+            not_run: is_not_run(side),
             passed: side.counts.tests.passed,
             failed: side.counts.tests.failed,
             skipped: side.counts.tests.skipped,
@@ -187,37 +231,89 @@ fn check(
         name: test.name.to_string(),
         change: test.change.word().to_owned(),
     });
-    let findings = verdict.new_errors.iter().chain(&verdict.failures);
+    let log = after.first().map(Captured::log).unwrap_or_default();
+    let (outcome, sentence) = told(verdict, &log);
+    let changes = verdict.counts.iter();
     CheckRecord {
         name: verdict.check.name.clone(),
         kind: verdict.check.kind.as_str().to_owned(),
         command: verdict.check.command.as_str().to_owned(),
         directory: verdict.check.directory.as_str().to_owned(),
         file: verdict.check.why.file.clone(),
-        outcome: outcome(verdict.outcome),
-        sentence: verdict.outcome.to_string(),
+        outcome,
+        brought: verdict.outcome == Outcome::Brought,
+        sentence,
         blocks: verdict.blocks(),
         base: side(&verdict.base, before),
         head: side(&verdict.head, after),
         tests: tests.collect(),
-        findings: findings.take(FINDINGS).map(finding).collect(),
-        log: after.first().map(Captured::log).unwrap_or_default(),
+        changes: changes
+            .map(|(change, count)| (change.word().to_owned(), number(*count)))
+            .collect(),
+        gone: gone(verdict),
+        findings: findings(verdict),
+        log,
     }
 }
 
-const fn outcome(outcome: Outcome) -> OutcomeRecord {
-    match outcome {
-        // Deleting or skipping what failed mends nothing; the sentence says what became of it.
-        Outcome::Passed | Outcome::NoLongerFails | Outcome::Gone | Outcome::Skipped => {
-            OutcomeRecord::Passed
+fn is_not_run(side: &Side) -> bool {
+    match side.ended {
+        Ended::NotRun(_) | Ended::Exited(126 | 127) => !ran_tests(side),
+        Ended::Exited(_) | Ended::Killed(_) | Ended::TimedOut | Ended::OutOfMemory => false,
+    }
+}
+
+const fn ran_tests(side: &Side) -> bool {
+    let tests = side.counts.tests;
+    tests.passed > 0 || tests.failed > 0 || tests.skipped > 0
+}
+
+/// How it ended, and the same as a sentence.
+fn told(verdict: &CheckVerdict, log: &str) -> (OutcomeRecord, String) {
+    let told = |outcome| (outcome, verdict.outcome.to_string());
+    let absent = || match missing(log)? {
+        Missing::Program(name) => Some(format!("not run: `{name}` was not found")),
+        Missing::Module(name) => Some(format!("not run: Python has no module `{name}`")),
+    };
+    match verdict.outcome {
+        Outcome::Passed | Outcome::NoLongerFails => told(OutcomeRecord::Passed),
+        Outcome::Fixed => told(OutcomeRecord::Fixed),
+        // Deleting or skipping what failed mends nothing; the sentence says which of the two.
+        Outcome::Gone | Outcome::Skipped => told(OutcomeRecord::Gone),
+        Outcome::Flaky => told(OutcomeRecord::Flaky),
+        // A tool that is not there fails in the same way each time, and has checked nothing.
+        Outcome::KnownFailure => match absent() {
+            Some(absent) if !verdict.head.as_ref().is_some_and(ran_tests) => {
+                (OutcomeRecord::NotRun, absent)
+            }
+            Some(_) | None => told(OutcomeRecord::KnownFailure),
+        },
+        Outcome::Regressed(_) => told(OutcomeRecord::Regressed),
+        Outcome::NotRun => {
+            let sentence = absent().unwrap_or_else(|| verdict.outcome.to_string());
+            (OutcomeRecord::NotRun, sentence)
         }
-        Outcome::Fixed => OutcomeRecord::Fixed,
-        Outcome::Flaky => OutcomeRecord::Flaky,
-        Outcome::KnownFailure => OutcomeRecord::KnownFailure,
-        Outcome::Regressed(_) => OutcomeRecord::Regressed,
         // What the change judges itself by is, for whoever reads, as if there had been no check; the sentence says why.
-        Outcome::NotRun | Outcome::Brought => OutcomeRecord::NotRun,
-        Outcome::Unjudged => OutcomeRecord::Unjudged,
+        Outcome::Brought => told(OutcomeRecord::NotRun),
+        Outcome::Unjudged => told(OutcomeRecord::Unjudged),
+    }
+}
+
+/// Each once, the worst first: a list is cut at its end, and a compiler's error explains what comes after it.
+fn findings(verdict: &CheckVerdict) -> Vec<FindingRecord> {
+    let is_new = |finding: &&Finding| verdict.new_errors.contains(finding);
+    let others = verdict.failures.iter().filter(|finding| !is_new(finding));
+    let mut all: Vec<&Finding> = verdict.new_errors.iter().chain(others).collect();
+    all.sort_by_key(|finding| finding.kind);
+    all.into_iter().take(FINDINGS).map(finding).collect()
+}
+
+const fn severity(kind: Kind) -> SeverityRecord {
+    match kind {
+        Kind::Error => SeverityRecord::Error,
+        Kind::Failure => SeverityRecord::Failure,
+        Kind::Warning => SeverityRecord::Warning,
+        Kind::Note => SeverityRecord::Note,
     }
 }
 
@@ -228,6 +324,7 @@ fn finding(finding: &Finding) -> FindingRecord {
         Location::Unsaid => (None, None),
     };
     FindingRecord {
+        severity: Some(severity(finding.kind)),
         tool: finding.tool.name().to_owned(),
         path,
         line,

@@ -12,12 +12,13 @@
 mod change;
 mod checks;
 mod dismissal;
+mod headline;
 mod review;
 
 pub use change::{ChangeRecord, FlagRecord};
 pub use checks::{
     CheckRecord, ChecksRecord, ConclusionRecord, CoverageRecord, FindingRecord, OutcomeRecord,
-    SideRecord, TestRecord, WeakenedClass, WeakenedRecord,
+    SeverityRecord, SideRecord, TestRecord, WeakenedClass, WeakenedRecord,
 };
 pub use dismissal::Dismissal;
 pub use review::{ReviewFinding, ReviewRecord};

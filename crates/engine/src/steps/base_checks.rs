@@ -1,9 +1,10 @@
 //! How the checks stand where work begins, as far as somebody has run them (CX1): what an agent breaks is told from what was broken.
 //!
 //! Nothing is run for it. Tasks of the repository keep what their checks did on base and on head; the newest record that speaks of the
-//! commit is told, and where none does, the newest of all, by its commit.
+//! commit is told, and where none does, the newest of all, by its commit. Only tasks of the same agent count: another has checks of its own, in an
+//! image of its own, and what is not there for that one may well be there for this.
 
-use domain::{code::CommitId, task::Event};
+use domain::{agent::AgentName, code::CommitId, task::Event};
 use store::History;
 
 use super::Scene;
@@ -25,7 +26,7 @@ pub(super) struct BaseChecks {
 impl BaseChecks {
     /// Looks at what another task, or this one, has seen. The newest are shown first.
     pub(super) fn learn<H: Hands>(&mut self, scene: &Scene<'_, H>, history: &History) {
-        if self.of_base.is_some() {
+        if self.of_base.is_some() || worker(history) != Some(scene.agent()) {
             return;
         }
         let newest = history.events.iter().rev().find_map(|recorded| {
@@ -59,6 +60,14 @@ impl BaseChecks {
     }
 }
 
+/// The agent that a task was given to.
+fn worker(history: &History) -> Option<&AgentName> {
+    history.events.iter().find_map(|recorded| {
+        let Event::Requested { request, .. } = &recorded.event else { return None };
+        Some(&request.agent)
+    })
+}
+
 /// The commit that the work begins from: of the change, or of the sandbox.
 fn began<'s, H: Hands>(scene: &'s Scene<'_, H>) -> Option<&'s CommitId> {
     let changed = scene.newest_change().map(|(base, ..)| base);
@@ -73,7 +82,10 @@ fn told(
     let lines: Vec<String> = checks
         .iter()
         .filter_map(|check| {
-            let SideRecord { ended, passed, failed, skipped, .. } = side(check)?;
+            let SideRecord { ended, not_run, passed, failed, skipped, .. } = side(check)?;
+            if *not_run {
+                return Some(format!("{} (`{}`) {at}: {ended}", check.name, check.command));
+            }
             let tests = format!("{passed} passed, {failed} failed, {skipped} skipped");
             Some(format!("{} (`{}`) {at}: {ended}; tests: {tests}", check.name, check.command))
         })

@@ -74,6 +74,14 @@ pub struct CheckCounts {
     pub flaky: u64,
     pub failed: u64,
     pub not_run: u64,
+    /// Those that pass because what failed is gone. Older blocks do not have it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gone: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -97,6 +105,7 @@ impl CheckCounts {
             let count = match check.verdict {
                 Verdict::Passed => &mut counts.passed,
                 Verdict::Fixed => &mut counts.fixed,
+                Verdict::Gone => &mut counts.gone,
                 Verdict::Regression => &mut counts.regressions,
                 Verdict::KnownFailure => &mut counts.known_failures,
                 Verdict::Flaky => &mut counts.flaky,

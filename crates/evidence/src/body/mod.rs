@@ -51,6 +51,11 @@ pub struct Words<'a> {
     /// The person: what was asked for.
     pub why: &'a str,
     pub risks: &'a [String],
+    /// What to write so that something is proven, where nothing was.
+    pub next: &'a [String],
+    /// Tests that are new or mended, by their names; `tests_left_off` more are not among them.
+    pub tests: &'a [String],
+    pub tests_left_off: u64,
     /// What the reviewer found and nobody mended.
     pub findings: &'a [String],
     /// What the reviewer found and a person dismissed, with who and why.

@@ -56,6 +56,10 @@ pub(super) struct Values {
     pub(super) why: String,
     pub(super) requested_by: String,
     pub(super) plan: PlanValues,
+    pub(super) headline: String,
+    pub(super) warning: String,
+    pub(super) next: Items,
+    pub(super) tests: Items,
     pub(super) checks: Vec<CheckValues>,
     pub(super) checks_left_off: usize,
     pub(super) coverage: String,
@@ -139,6 +143,10 @@ pub(super) fn values(request: &PullRequest<'_>, room: Room) -> Values {
         why: quote(words.why, room.of(WHY)),
         requested_by: name(&receipt.request.author),
         plan: plan(receipt, room),
+        headline: sentence(&receipt.headline().to_string()),
+        warning: receipt.headline().warning().map(|it| sentence(&it)).unwrap_or_default(),
+        next: items(words.next.iter().map(String::as_str), room),
+        tests: tests(words, room),
         checks_left_off: receipt.checks.len() - checks.len(),
         checks,
         coverage: request.coverage.map(coverage).unwrap_or_default(),
@@ -237,6 +245,7 @@ fn check(check: &Check) -> CheckValues {
             Verdict::NotRun => "not run".to_owned(),
             Verdict::Passed
             | Verdict::Fixed
+            | Verdict::Gone
             | Verdict::Regression
             | Verdict::KnownFailure
             | Verdict::Flaky
@@ -249,12 +258,29 @@ fn check(check: &Check) -> CheckValues {
 fn counts(counts: &Counts) -> String {
     let Counts { passed, failed, skipped, millis } = *counts;
     let time = duration(millis);
+    if passed == 0 && failed == 0 && skipped == 0 {
+        return format!("no test counted, {time}");
+    }
     format!(
         "{} passed, {} failed, {} skipped, {time}",
         grouped(passed),
         grouped(failed),
         grouped(skipped)
     )
+}
+
+/// A whole sentence, of words of ours.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    inline(&format!("{first}{}.", letters.as_str()), ITEM)
+}
+
+/// Names of tests are whatever the repository calls them.
+fn tests(words: &Words<'_>, room: Room) -> Items {
+    let mut named = items(words.tests.iter().map(String::as_str), room);
+    named.left_off = named.left_off.saturating_add(words.tests_left_off);
+    named
 }
 
 fn coverage(lines: Coverage) -> String {

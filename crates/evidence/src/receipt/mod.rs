@@ -10,6 +10,7 @@
 //! Names come from outside too; they are bounded and visible, or the receipt is refused ([`ReceiptFault`]).
 
 mod gate;
+mod headline;
 mod limits;
 mod outcome;
 mod run;
@@ -26,6 +27,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 pub use gate::{AllowedBy, Amended, Asked, FollowUp, FollowUpKind};
+pub use headline::Stated;
 pub use limits::{LIST_LIMIT, NUMBER_LIMIT, ReceiptFault, TEXT_LIMIT};
 pub use outcome::{
     Check, Counts, Dismissed, Flag, FlagKind, Review, ReviewOutcome, Spent, Times, Verdict,
@@ -71,6 +73,9 @@ pub struct Receipt {
     pub policy: PolicyUse,
     pub egress: Egress,
     pub checks: Vec<Check>,
+    /// What they say together. Older receipts do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<Stated>,
     pub review: Review,
     /// What a person dismissed of it, in the order in which they did. Older receipts do not have it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

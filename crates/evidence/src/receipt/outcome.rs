@@ -53,6 +53,8 @@ pub enum Verdict {
     Passed,
     /// Failed on the base, passes now.
     Fixed,
+    /// Failed on the base and passes now, because what failed is not run any more.
+    Gone,
     /// Passed on the base, fails now.
     Regression,
     /// Failed before, and still does.
@@ -65,11 +67,16 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether a change with this verdict is as good as its base, as far as the check can tell.
-    pub const fn is_clean(self) -> bool {
+    /// Whether a change with this verdict is worse than its base.
+    pub const fn is_worse(self) -> bool {
         match self {
-            Self::Passed | Self::Fixed | Self::KnownFailure | Self::Flaky => true,
-            Self::Regression | Self::Failed | Self::NotRun => false,
+            Self::Regression | Self::Failed => true,
+            Self::Passed
+            | Self::Fixed
+            | Self::Gone
+            | Self::KnownFailure
+            | Self::Flaky
+            | Self::NotRun => false,
         }
     }
 
@@ -77,6 +84,7 @@ impl Verdict {
         match self {
             Self::Passed => "passed",
             Self::Fixed => "fixed",
+            Self::Gone => "what failed is gone",
             Self::Regression => "regression",
             Self::KnownFailure => "known failure",
             Self::Flaky => "flaky",

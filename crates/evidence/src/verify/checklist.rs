@@ -43,6 +43,8 @@ impl Subject {
 pub enum Finding {
     Holds,
     DoesNotHold,
+    /// The receipt says, truly, that nothing was proven.
+    Unproven,
     /// The caller did not say what to compare it with, or there is nothing.
     Unknown,
 }
@@ -52,6 +54,7 @@ impl Finding {
         match self {
             Self::Holds => "holds",
             Self::DoesNotHold => "does not hold",
+            Self::Unproven => "unproven",
             Self::Unknown => "unknown",
         }
     }
@@ -75,6 +78,10 @@ impl Row {
 
     pub(super) fn does_not_hold(subject: Subject, detail: &str) -> Self {
         Self::new(subject, Finding::DoesNotHold, detail)
+    }
+
+    pub(super) fn unproven(subject: Subject, detail: &str) -> Self {
+        Self::new(subject, Finding::Unproven, detail)
     }
 
     pub(super) fn unknown(subject: Subject, detail: &str) -> Self {
@@ -117,11 +124,14 @@ impl Checklist {
         &self.0
     }
 
-    /// The worst of all findings: one that does not hold, else one that is unknown.
+    /// The worst of all findings: one that does not hold, else that nothing was proven, else one that is unknown.
     pub fn finding(&self) -> Finding {
         let has = |finding| self.0.iter().any(|row| row.finding == finding);
         if has(Finding::DoesNotHold) {
             return Finding::DoesNotHold;
+        }
+        if has(Finding::Unproven) {
+            return Finding::Unproven;
         }
         if has(Finding::Unknown) { Finding::Unknown } else { Finding::Holds }
     }

@@ -10,6 +10,7 @@ mod checklist;
 use domain::{
     code::{CommitId, RepositoryName},
     digest::Digest,
+    headline::Conclusion,
     plan::Plan,
 };
 
@@ -101,29 +102,33 @@ fn order(receipt: &Receipt) -> Row {
     Row::does_not_hold(Subject::Order, told)
 }
 
-/// As the platform ran them.
+/// As the platform ran them. That nothing was proven is a true statement about them, and a row of its own kind.
 fn checks(receipt: &Receipt) -> Row {
-    let failing: Vec<&str> = receipt
+    let worse: Vec<&str> = receipt
         .checks
         .iter()
-        .filter(|check| !check.verdict.is_clean())
+        .filter(|check| check.verdict.is_worse())
         .map(|check| check.name.as_str())
         .collect();
-    match (receipt.checks.len(), failing.as_slice()) {
-        (0, _) => Row::unknown(Subject::Checks, "no check was run"),
-        (count, []) => {
-            Row::holds(Subject::Checks, &format!("{count} run, none worse than on the base"))
+    if let [first, others @ ..] = worse.as_slice() {
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let told = format!("of {}, `{first}`{more} did not pass", receipt.checks.len());
+        return Row::does_not_hold(Subject::Checks, &told);
+    }
+    if !receipt.headline_fits() {
+        let told = "what is said of all checks is not what is said of each";
+        return Row::does_not_hold(Subject::Checks, told);
+    }
+    let headline = receipt.headline();
+    match headline.conclusion {
+        Conclusion::Passed | Conclusion::NothingWorse => {
+            Row::holds(Subject::Checks, &headline.to_string())
         }
-        (count, [first, others @ ..]) => {
-            let more = match others.len() {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            Row::does_not_hold(
-                Subject::Checks,
-                &format!("of {count}, `{first}`{more} did not pass"),
-            )
-        }
+        Conclusion::Unproven(_) => Row::unproven(Subject::Checks, &headline.to_string()),
+        Conclusion::Failed => Row::does_not_hold(Subject::Checks, &headline.to_string()),
     }
 }
 

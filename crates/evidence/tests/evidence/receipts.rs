@@ -2,8 +2,12 @@
 
 use domain::{code::CommitId, digest::Digest};
 use evidence::{
+    body::BodyTemplate,
     envelope::{Envelope, EnvelopeError},
-    receipt::{LIST_LIMIT, NUMBER_LIMIT, Statement, StatementError, TEXT_LIMIT, TreeId},
+    receipt::{
+        Check, Counts, LIST_LIMIT, NUMBER_LIMIT, Receipt, Statement, StatementError, TEXT_LIMIT,
+        TreeId, Verdict,
+    },
     verify::{Finding, Known, Subject, verify},
 };
 
@@ -123,7 +127,7 @@ fn a_receipt_that_contradicts_itself_does_not_hold() {
         assert_eq!(finding(change, subject), Finding::DoesNotHold, "{subject:?}");
     }
     let nothing: Change = |it| it.statement.receipt.checks.clear();
-    assert_eq!(finding(nothing, Subject::Checks), Finding::Unknown, "no check is no good check");
+    assert_eq!(finding(nothing, Subject::Checks), Finding::Unproven, "no check is no good check");
 }
 
 #[test]
@@ -213,4 +217,67 @@ fn a_newer_format_is_told_from_nonsense() {
     assert_eq!(told(&tree, ""), StatementError::OtherSubject);
     let longer = told(&"2e".repeat(20), &"2e".repeat(32));
     assert_eq!(longer, StatementError::OtherSubject, "hashes of two kinds");
+}
+
+/// What `lamp verify` would say of a story whose checks ended so, and what its pull request says.
+fn told_of(checks: Vec<Check>, state: impl Fn(&mut Receipt)) -> (Finding, String, String) {
+    let mut story = stories::happy();
+    story.statement.receipt.checks = checks;
+    state(&mut story.statement.receipt);
+    let envelope = story.envelope().to_bytes().unwrap();
+    let trusted = stories::trusted(&[&stories::signing_key(1)]);
+    let verified = verify(&envelope, &trusted, &Known::default()).unwrap();
+    let row = verified.checklist.of(Subject::Checks).unwrap().clone();
+    let body = BodyTemplate::builtin().unwrap().text(&story.pull_request()).unwrap();
+    (row.finding, row.detail, body)
+}
+
+#[test]
+fn an_honest_receipt_holds_whatever_it_says_and_its_headline_is_everywhere_the_same() {
+    let counts = |passed, failed| Counts { passed, failed, skipped: 0, millis: 0 };
+    let check = |passed, failed, verdict| {
+        Check::new("test", "tox", Some(counts(passed, failed)), counts(passed, failed), verdict)
+    };
+    let not_run = Check::new("test", "tox", None, counts(0, 0), Verdict::NotRun);
+    let stated = |receipt: &mut Receipt| receipt.headline = Some(receipt.headline().into());
+    let older = |_receipt: &mut Receipt| {};
+    for (checks, finding, sentence) in [
+        (vec![check(4, 0, Verdict::Passed)], Finding::Holds, "passed: 4 tests ran, and all pass"),
+        (
+            vec![check(4, 2, Verdict::KnownFailure), check(4, 1, Verdict::KnownFailure)],
+            Finding::Holds,
+            "nothing got worse: 2 checks fail as before (3 tests)",
+        ),
+        (
+            vec![not_run],
+            Finding::Unproven,
+            "nothing was proven, because 1 of 1 check could not be run",
+        ),
+    ] {
+        for state in [&stated as &dyn Fn(&mut Receipt), &older] {
+            let (found, detail, body) = told_of(checks.clone(), state);
+            assert_eq!((found, detail.as_str()), (finding, sentence));
+            let whole = format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]);
+            assert!(
+                body.contains(&whole.replace('(', "\\(").replace(')', "\\)")),
+                "{whole}: {body}"
+            );
+            assert!(!body.contains("0 passed, 0 failed"), "{body}");
+        }
+    }
+}
+
+#[test]
+fn a_headline_that_its_checks_do_not_bear_out_does_not_hold() {
+    let counts = Counts { passed: 0, failed: 0, skipped: 0, millis: 0 };
+    let not_run = Check::new("test", "tox", None, counts, Verdict::NotRun);
+    let good =
+        Check::new("test", "tox", Some(counts), Counts { passed: 3, ..counts }, Verdict::Passed);
+    let boast = |receipt: &mut Receipt| {
+        let checks = std::mem::replace(&mut receipt.checks, vec![good.clone()]);
+        receipt.headline = Some(receipt.headline().into());
+        receipt.checks = checks;
+    };
+    let (finding, detail, _) = told_of(vec![not_run], boast);
+    assert_eq!(finding, Finding::DoesNotHold, "{detail}");
 }

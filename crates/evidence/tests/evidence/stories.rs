@@ -38,6 +38,8 @@ pub(crate) struct Story {
     pub(crate) statement: Statement,
     pub(crate) summary: String,
     pub(crate) risks: Vec<String>,
+    pub(crate) next: Vec<String>,
+    pub(crate) tests: Vec<String>,
     pub(crate) findings: Vec<String>,
     pub(crate) dismissed: Vec<String>,
     pub(crate) flags: Vec<String>,
@@ -75,6 +77,9 @@ impl Story {
                 summary: &self.summary,
                 why: &self.request,
                 risks: &self.risks,
+                next: &self.next,
+                tests: &self.tests,
+                tests_left_off: 0,
                 findings: &self.findings,
                 dismissed: &self.dismissed,
                 flags: &self.flags,
@@ -124,6 +129,8 @@ pub(crate) fn happy() -> Story {
         summary: "The test asked for the session before it was written.\nIt waits for it now."
             .to_owned(),
         risks: vec!["The test takes 20 ms longer.".to_owned()],
+        next: Vec::new(),
+        tests: vec!["login › twice at once".to_owned()],
         findings: Vec::new(),
         dismissed: Vec::new(),
         flags: vec!["tests/login.rs".to_owned()],
@@ -206,6 +213,7 @@ fn receipt(request: &str, plan: &Plan, transcript: &[u8]) -> Receipt {
             Check::new("build", "cargo build", Some(counts(1, 0)), counts(1, 0), Verdict::Passed),
             Check::new("test", "cargo test", Some(counts(811, 1)), counts(813, 0), Verdict::Fixed),
         ],
+        headline: None,
         review: Review {
             outcome: ReviewOutcome::Passed,
             rounds: 2,
@@ -245,6 +253,7 @@ pub(crate) fn flaky() -> Story {
         Check::new("bench", "make bench", None, counts(0, 0), Verdict::NotRun),
         Check::new("test", "make test", Some(counts(90, 0)), counts(88, 2), Verdict::Regression),
     ];
+    receipt.headline = Some(receipt.headline().into());
     receipt.review =
         Review { outcome: ReviewOutcome::FindingsLeft, rounds: 2, fixed: 0, open: 1, dismissed: 0 };
     // A script that says nothing of itself, and a reviewer that asked no model that the gateway saw.
@@ -282,6 +291,7 @@ pub(crate) fn hostile() -> Story {
     ];
     story.risks =
         vec!["none |\n| all | `green`\n".to_owned(), "closes acme/web#12, GH-13".to_owned()];
+    story.tests = vec!["x | `y`\n## Review @ann <b>".to_owned()];
     story.findings = vec!["[x]: https://evil.example\n# none".to_owned()];
     story.log = format!("```\n~~~\n````\n{forged}\n</details>\n@ann");
     story.reasoning = format!("{forged}\n{}", "`".repeat(50));

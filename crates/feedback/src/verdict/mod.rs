@@ -26,6 +26,7 @@ mod change;
 mod compare;
 pub mod coverage;
 mod errors;
+mod gone;
 mod judge;
 mod run;
 mod table;
@@ -33,6 +34,7 @@ pub mod weakened;
 
 pub use baseline::{Baseline, baseline_key};
 pub use change::{Change, TestVerdict};
+pub use gone::gone;
 pub use judge::{CheckVerdict, Conclusion, Evidence, Outcome, Reason, Side, Verdict, judge};
 pub use run::{Ended, Run};
 

@@ -12,11 +12,11 @@ use domain::{
     request::{RepositoryUse, Request},
     task::{DoneBecause, Event, PauseReason, Remark, Speaker, Verdict, WakeCause},
 };
-use engine::record::{ChecksRecord, ConclusionRecord};
+use engine::record::ChecksRecord;
 use store::{Blobs, Recorded, Said};
 use wire::task::{checks, event as told, new, shown, transcript::TranscriptItem};
 
-use super::{money, plan, spent, time};
+use super::{headline, money, plan, spent, time};
 use crate::agent_shapes;
 
 type Name<'a> = &'a dyn Fn(PersonId) -> shown::Person;
@@ -147,20 +147,23 @@ fn event(event: &Event, name: Name<'_>, documents: &Blobs) -> told::TaskEvent {
     }
 }
 
-/// A document that cannot be read keeps nobody from hearing that there was one.
+/// The store keeps one event for all that lets a change go on; what it is called is what its document says. A document that cannot be read keeps
+/// nobody from hearing that there was one.
 fn checks_passed(evidence: Digest, documents: &Blobs) -> told::TaskEvent {
     let record = documents.get(evidence).ok().and_then(|it| ChecksRecord::read(&it).ok());
-    told::TaskEvent::ChecksPassed {
-        evidence: evidence.to_string(),
-        conclusion: record.map(|record| conclusion(record.conclusion)),
-    }
-}
-
-pub(super) const fn conclusion(record: ConclusionRecord) -> checks::Conclusion {
-    match record {
-        ConclusionRecord::Passes => checks::Conclusion::Passes,
-        ConclusionRecord::Fails => checks::Conclusion::Fails,
-        ConclusionRecord::Unproven => checks::Conclusion::Unproven,
+    let headline = record.as_ref().map(headline::headline);
+    let evidence = evidence.to_string();
+    match headline {
+        Some(headline) => match headline.conclusion {
+            checks::Conclusion::NothingWorse => {
+                told::TaskEvent::ChecksNotWorse { evidence, headline }
+            }
+            checks::Conclusion::Unproven => told::TaskEvent::ChecksUnproven { evidence, headline },
+            checks::Conclusion::Passes | checks::Conclusion::Fails => {
+                told::TaskEvent::ChecksPassed { evidence, headline: Some(headline) }
+            }
+        },
+        None => told::TaskEvent::ChecksPassed { evidence, headline: None },
     }
 }
 

@@ -14,17 +14,19 @@ use wire::{
     },
 };
 
-use super::{event, time};
+use super::{headline, time};
 
 /// What people are called.
 type Names<'a> = &'a dyn Fn(PersonId) -> Person;
 
 pub(crate) fn checks(record: ChecksRecord, at: Timestamp) -> told::Checks {
+    let headline = headline::headline(&record);
     told::Checks {
         commit: record.commit,
         base: record.base,
         at: time(at),
-        conclusion: event::conclusion(record.conclusion),
+        conclusion: headline.conclusion,
+        headline,
         checks: record.checks.into_iter().map(check).collect(),
         weakened: record.weakened.into_iter().map(weakened).collect(),
         weakened_left_off: record.weakened_left_off,
@@ -45,6 +47,7 @@ fn check(record: CheckRecord) -> told::CheckVerdict {
         outcome: match record.outcome {
             OutcomeRecord::Passed => told::CheckOutcome::Passed,
             OutcomeRecord::Fixed => told::CheckOutcome::Fixed,
+            OutcomeRecord::Gone => told::CheckOutcome::Gone,
             OutcomeRecord::Flaky => told::CheckOutcome::Flaky,
             OutcomeRecord::KnownFailure => told::CheckOutcome::KnownFailure,
             OutcomeRecord::Regressed => told::CheckOutcome::Regressed,
@@ -62,13 +65,15 @@ fn check(record: CheckRecord) -> told::CheckVerdict {
 }
 
 fn side(record: SideRecord) -> told::CheckSide {
-    let SideRecord { ended, passed, failed, skipped, errors, millis } = record;
-    told::CheckSide { ended, passed, failed, skipped, errors, millis }
+    let SideRecord { ended, not_run, passed, failed, skipped, errors, millis } = record;
+    told::CheckSide { ended, not_run, passed, failed, skipped, errors, millis }
 }
 
 fn finding(record: FindingRecord) -> told::CheckFinding {
-    let FindingRecord { tool, path, line, rule, test, message, expected, actual } = record;
-    told::CheckFinding { tool, rule, test, path, line, message, expected, actual }
+    let FindingRecord { severity, tool, path, line, rule, test, message, expected, actual } =
+        record;
+    let severity = severity.map(headline::severity);
+    told::CheckFinding { severity, tool, rule, test, path, line, message, expected, actual }
 }
 
 fn weakened(record: WeakenedRecord) -> told::WeakenedTest {

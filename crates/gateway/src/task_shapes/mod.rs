@@ -2,6 +2,7 @@
 
 mod event;
 mod found;
+mod headline;
 mod next;
 mod plan;
 mod pull;

@@ -2,6 +2,7 @@
 
 use domain::{
     failure::{Failure, FailureKind},
+    phase::Phase,
     task::{DoneBecause, PauseReason, Resting, Stage, Task},
 };
 use wire::task::shown::{Next, NextCommand};
@@ -147,6 +148,12 @@ fn paused(task: &Task, (at, why): (&Resting, &PauseReason), checks: Checks, say:
             PauseReason::Failure(Failure { kind: FailureKind::ReviewLoop, .. }) => {
                 say(sentence, &[REVIEW, DISMISS, MESSAGE, RESUME, CANCEL])
             }
+            // What checks may reach is a matter of the agent's file and of the policy, which no approval widens.
+            PauseReason::Failure(Failure {
+                kind: FailureKind::EgressBlocked,
+                phase: Phase::Verify,
+                ..
+            }) => say(sentence, &[CHECKS, LOG, RESUME, MESSAGE, CANCEL]),
             PauseReason::Failure(Failure {
                 kind: FailureKind::EgressBlocked | FailureKind::PlanDrift,
                 ..

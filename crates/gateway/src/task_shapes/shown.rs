@@ -6,12 +6,12 @@ use domain::{
     request::Request,
     task::{Event, PauseReason, Resting, Stage, Standing, Task},
 };
-use engine::record::Dismissal;
-use store::{History, TaskView};
+use engine::record::{ChecksRecord, Dismissal};
+use store::{Blobs, History, TaskView};
 use wire::task::shown;
 
 use super::{
-    event, found, money,
+    event, found, headline, money,
     next::{Around, Checks, next},
     spent::spent,
     time,
@@ -46,6 +46,8 @@ pub(crate) fn summary(
 pub(crate) struct Told<'a> {
     pub(crate) view: &'a TaskView,
     pub(crate) history: &'a History,
+    /// What its events name.
+    pub(crate) documents: &'a Blobs,
     pub(crate) task: &'a Task,
     pub(crate) request: &'a Request,
     pub(crate) dismissals: Vec<Dismissal>,
@@ -55,7 +57,8 @@ pub(crate) struct Told<'a> {
 }
 
 pub(crate) fn detail(told: Told<'_>, name: &dyn Fn(PersonId) -> shown::Person) -> shown::Task {
-    let Told { view, history, task, request, dismissals, branch, position, siblings } = told;
+    let Told { view, history, documents, task, request, dismissals, branch, position, siblings } =
+        told;
     let stage = &task.stage;
     let short = task_ids::short(view.task);
     let queue = position.map(|at| shown::QueuePlace {
@@ -90,6 +93,7 @@ pub(crate) fn detail(told: Told<'_>, name: &dyn Fn(PersonId) -> shown::Person) -
         branch: commit.is_some().then_some(branch).flatten(),
         commit,
         pull_request: task.pull_request.map(|number| number.0),
+        headline: checked(history, documents),
         sandbox: task.workspace.as_ref().map(|it| it.sandbox.to_string()),
         plan_waiting: stage.waiting_plan().map(|plan| plan.to_string()),
         plan_approved: stage.mandate().map(|it| it.approval().plan.to_string()),
@@ -149,6 +153,21 @@ fn checks(history: &History) -> Checks {
         matches!(recorded.event, Event::ChecksPassed { .. } | Event::ChecksFailed { .. })
     });
     if ran { Checks::Ran } else { Checks::Never }
+}
+
+/// What the checks of its newest commit say together.
+fn checked(history: &History, documents: &Blobs) -> Option<wire::task::checks::Headline> {
+    let since_change = |event: &&Event| !matches!(event, Event::Implemented { .. });
+    let newest_first = history.events.iter().rev().map(|recorded| &recorded.event);
+    let evidence = newest_first.take_while(since_change).find_map(|event| {
+        let (Event::ChecksPassed { evidence } | Event::ChecksFailed { evidence, .. }) = event
+        else {
+            return None;
+        };
+        Some(*evidence)
+    });
+    let record = ChecksRecord::read(&documents.get(evidence?).ok()?).ok()?;
+    Some(headline::headline(&record))
 }
 
 /// The newest commit of its work.

@@ -13,6 +13,7 @@
 pub(crate) mod block;
 mod ending;
 mod gate;
+pub(crate) mod headline;
 mod keyboard;
 mod keys;
 mod next;

@@ -4,7 +4,7 @@ use wire::{
     agent::{AgentEvent, PlannedFile, TodoItem, TodoState, ToolKind, ToolStatus},
     money::Money,
     task::{
-        checks::Conclusion,
+        checks::{Conclusion, Headline},
         event::{
             AttemptFootprint, GateRules, PauseReason, RecordedEvent, RepositoryUse, TaskEvent,
             TaskLimits, TaskRequest,
@@ -51,6 +51,43 @@ fn next(sentence: &str, commands: &[(&str, &str)]) -> Next {
     Next { sentence: sentence.to_owned(), commands: commands.collect() }
 }
 
+pub(crate) fn headline(conclusion: Conclusion) -> Headline {
+    let plain = Headline {
+        conclusion,
+        sentence: "passed: 12 tests ran, and all pass".to_owned(),
+        warning: None,
+        next: Vec::new(),
+        tests: 12,
+        failing_checks: 0,
+        failing_tests: 0,
+        mended: 0,
+        gone: 0,
+        not_run: 0,
+    };
+    match conclusion {
+        Conclusion::Passes => plain,
+        Conclusion::NothingWorse => Headline {
+            sentence: "nothing got worse: 2 checks fail as before".to_owned(),
+            warning: Some(
+                "nothing that failed before was mended: if that was the task, it is not done"
+                    .to_owned(),
+            ),
+            failing_checks: 2,
+            ..plain
+        },
+        Conclusion::Unproven => Headline {
+            sentence: "nothing was proven, because 1 of 1 check could not be run".to_owned(),
+            next: vec!["`tox` was not found in the `PATH` of the image `host`".to_owned()],
+            tests: 0,
+            not_run: 1,
+            ..plain
+        },
+        Conclusion::Fails => {
+            Headline { sentence: "failed: 1 check is worse than before".to_owned(), ..plain }
+        }
+    }
+}
+
 pub(crate) fn pull_request_open() -> Task {
     Task {
         id: ID.to_owned(),
@@ -68,6 +105,7 @@ pub(crate) fn pull_request_open() -> Task {
         branch: Some("lamp/fix-the-flaky-login-test".to_owned()),
         commit: Some(COMMIT.to_owned()),
         pull_request: Some(7),
+        headline: Some(headline(Conclusion::Passes)),
         sandbox: None,
         plan_waiting: None,
         plan_approved: Some(HASH.to_owned()),
@@ -314,9 +352,13 @@ pub(crate) fn journey() -> Vec<StreamItem> {
             session: None,
         },
         TaskEvent::ChecksFailed { footprint: footprint(), evidence: hash(), stopped_by: None },
-        TaskEvent::ChecksPassed { evidence: hash(), conclusion: Some(Conclusion::Passes) },
-        TaskEvent::ChecksPassed { evidence: hash(), conclusion: Some(Conclusion::Unproven) },
-        TaskEvent::ChecksPassed { evidence: hash(), conclusion: None },
+        TaskEvent::ChecksPassed { evidence: hash(), headline: Some(headline(Conclusion::Passes)) },
+        TaskEvent::ChecksNotWorse {
+            evidence: hash(),
+            headline: headline(Conclusion::NothingWorse),
+        },
+        TaskEvent::ChecksUnproven { evidence: hash(), headline: headline(Conclusion::Unproven) },
+        TaskEvent::ChecksPassed { evidence: hash(), headline: None },
         TaskEvent::ReviewFoundFaults { evidence: hash(), findings: vec![hash()], stopped_by: None },
         TaskEvent::FindingDismissed {
             finding: hash(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wire::{
     task::{
-        checks::Conclusion,
+        checks::{Conclusion, Headline},
         event::{PauseReason, RecordedEvent, TaskEvent, WakeCause},
         plan::Conditions,
         shown::{Failure, Question},
@@ -16,7 +16,7 @@ use wire::{
 };
 
 use super::put::put_line;
-use super::{plan, words};
+use super::{headline, plan, words};
 
 /// Characters of what somebody wrote.
 const WIDTH: usize = 300;
@@ -78,6 +78,8 @@ pub(crate) const fn kind(event: &TaskEvent) -> &'static str {
         TaskEvent::Rejected { .. } => "rejected",
         TaskEvent::Implemented { .. } => "implemented",
         TaskEvent::ChecksPassed { .. } => "checks_passed",
+        TaskEvent::ChecksNotWorse { .. } => "checks_not_worse",
+        TaskEvent::ChecksUnproven { .. } => "checks_unproven",
         TaskEvent::ChecksFailed { .. } => "checks_failed",
         TaskEvent::ReviewPassed { .. } => "review_passed",
         TaskEvent::ReviewFoundFaults { .. } => "review_found_faults",
@@ -120,6 +122,8 @@ const fn ends_phase(event: &TaskEvent) -> bool {
             | TaskEvent::PlanSubmitted { .. }
             | TaskEvent::Implemented { .. }
             | TaskEvent::ChecksPassed { .. }
+            | TaskEvent::ChecksNotWorse { .. }
+            | TaskEvent::ChecksUnproven { .. }
             | TaskEvent::ChecksFailed { .. }
             | TaskEvent::ReviewPassed { .. }
             | TaskEvent::ReviewFoundFaults { .. }
@@ -167,7 +171,12 @@ fn moment(event: &TaskEvent) -> Moment {
         TaskEvent::Implemented { commit, .. } => {
             said(Good, "implement", format!("commit {}", words::short(commit)))
         }
-        TaskEvent::ChecksPassed { conclusion, .. } => checked(*conclusion),
+        TaskEvent::ChecksPassed { headline: None, .. } => {
+            said(Note, "verify", "no check stops this commit".to_owned())
+        }
+        TaskEvent::ChecksPassed { headline: Some(headline), .. }
+        | TaskEvent::ChecksNotWorse { headline, .. }
+        | TaskEvent::ChecksUnproven { headline, .. } => checked(headline),
         TaskEvent::ChecksFailed { stopped_by, .. } => {
             said(Bad, "verify", found("the checks fail", stopped_by.as_ref()))
         }
@@ -223,23 +232,14 @@ fn moment(event: &TaskEvent) -> Moment {
 }
 
 /// That nothing failed is only something where something could have.
-fn checked(conclusion: Option<Conclusion>) -> Moment {
-    match conclusion {
-        Some(Conclusion::Passes) => {
-            said(Mark::Good, "verify", "the checks pass on this commit".to_owned())
-        }
-        Some(Conclusion::Unproven) => Moment {
-            body: "  `checks:` in the agent's file names commands that can: checks: [{ name: tests, run: make test }]\n".to_owned(),
-            ..said(
-                Mark::Note,
-                "verify",
-                "nothing was proven: no check ran that could have failed".to_owned(),
-            )
-        },
-        Some(Conclusion::Fails) | None => {
-            said(Mark::Note, "verify", "no check stops this commit".to_owned())
-        }
-    }
+fn checked(headline: &Headline) -> Moment {
+    let mark = match headline.conclusion {
+        Conclusion::Passes => Mark::Good,
+        Conclusion::NothingWorse | Conclusion::Unproven => Mark::Note,
+        Conclusion::Fails => Mark::Bad,
+    };
+    let body = headline::advice(headline, "  ");
+    Moment { body, ..said(mark, "verify", words::line(&headline.sentence, WIDTH)) }
 }
 
 fn asked(question: &Question) -> Moment {

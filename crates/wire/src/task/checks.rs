@@ -14,6 +14,8 @@ pub struct Checks {
     pub base: String,
     pub at: Time,
     pub conclusion: Conclusion,
+    /// What all checks say together, as it is told everywhere.
+    pub headline: Headline,
     pub checks: Vec<CheckVerdict>,
     /// Tests that were deleted, skipped or made weaker.
     pub weakened: Vec<WeakenedTest>,
@@ -28,10 +30,40 @@ pub struct Checks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
+    /// Tests ran, and all is good.
     Passes,
-    Fails,
-    /// Nothing failed, because nothing that could have failed was run.
+    /// Something fails as it did before, or is gone; nothing fails that did not.
+    NothingWorse,
+    /// Nothing failed, because nothing that could have failed was run, or no test was.
     Unproven,
+    Fails,
+}
+
+/// What all checks of a change say together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Headline {
+    pub conclusion: Conclusion,
+    /// Without a full stop.
+    #[schema(example = "nothing got worse: 2 checks fail as before")]
+    pub sentence: String,
+    /// What a person should know before they merge it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+    /// What to write so that something is proven, where nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<String>,
+    /// Tests that ran on the change.
+    pub tests: u64,
+    /// Checks that fail as before.
+    pub failing_checks: u64,
+    /// Tests that fail as before.
+    pub failing_tests: u64,
+    /// What failed before and passes now.
+    pub mended: u64,
+    /// What failed before and is not run any more.
+    pub gone: u64,
+    /// Checks that could not be run.
+    pub not_run: u64,
 }
 
 /// One check: what it is, and what it says about the change.
@@ -57,6 +89,7 @@ pub struct CheckVerdict {
     pub head: Option<CheckSide>,
     /// Tests of which there is something to tell.
     pub tests: Vec<TestOfNote>,
+    /// The worst first.
     pub findings: Vec<CheckFinding>,
     /// The end of what it printed with the change.
     pub log: String,
@@ -68,6 +101,8 @@ pub enum CheckOutcome {
     Passed,
     /// Failed on the base, passes now.
     Fixed,
+    /// Failed on the base and passes now, because what failed is not run any more.
+    Gone,
     /// Failed once, but not each time.
     Flaky,
     /// Fails on both, and no worse than before.
@@ -82,8 +117,11 @@ pub enum CheckOutcome {
 /// How it went on one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckSide {
-    /// `passed`, `failed with 1`, `took too long`.
+    /// `passed`, `exit code 1`, `timed out`.
     pub ended: String,
+    /// It never began: its figures say nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_run: bool,
     pub passed: u64,
     pub failed: u64,
     pub skipped: u64,
@@ -101,6 +139,9 @@ pub struct TestOfNote {
 /// Something that a tool said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckFinding {
+    /// Older documents do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
     pub tool: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
@@ -115,6 +156,19 @@ pub struct CheckFinding {
     pub expected: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<String>,
+}
+
+/// How bad a finding is, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The code cannot be built, or breaks a rule that must hold.
+    Error,
+    /// A test did not do what it should.
+    Failure,
+    /// The code breaks a rule that should hold.
+    Warning,
+    Note,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    checks::Conclusion,
+    checks::Headline,
     plan::{Conditions, Plan},
     shown::{Failure, Person, Question},
     usage::Spent,
@@ -100,13 +100,25 @@ pub enum TaskEvent {
         /// Where the agent goes on later, if it can.
         session: Option<String>,
     },
-    /// No check failed on the exact commit, in a clean sandbox. `conclusion` says whether that proves anything.
+    /// Tests ran on the exact commit, in a clean sandbox, and all is good.
     ChecksPassed {
         /// The hash of the document that says what ran and how it went.
         evidence: String,
-        /// What it says in the end: `unproven` where no check ran that could have failed.
+        /// What the checks say together. Left out where the document cannot be read: then no check stopped the change, and no more is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        conclusion: Option<Conclusion>,
+        headline: Option<Headline>,
+    },
+    /// Nothing got worse: something fails as it did before, or what failed is gone.
+    ChecksNotWorse {
+        /// The hash of the document that says what ran and how it went.
+        evidence: String,
+        headline: Headline,
+    },
+    /// Nothing was proven: nothing ran that could have failed, or no test did.
+    ChecksUnproven {
+        /// The hash of the document that says what ran and how it went.
+        evidence: String,
+        headline: Headline,
     },
     /// The checks do not hold. The agent tries again, unless something stops the task.
     ChecksFailed {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 pub use super::person::Person;
-use super::{repository::RepositoryUse, review::DismissedFinding, usage::Spent};
+use super::{checks::Headline, repository::RepositoryUse, review::DismissedFinding, usage::Spent};
 use crate::{money::Money, time::Time};
 
 /// One task, with all that is known of where it stands.
@@ -43,6 +43,9 @@ pub struct Task {
     /// The number of its pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<u64>,
+    /// What the checks of its newest commit say together, once they have run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<Headline>,
     /// The sandbox that its agent works in, while there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,

@@ -155,8 +155,10 @@ async fn tell_checks<H: Hands>(
             OutcomeRecord::Passed | OutcomeRecord::Fixed | OutcomeRecord::Flaky => {
                 CheckEnded::Passed
             }
-            // As on base: known, and not this change's fault.
-            OutcomeRecord::KnownFailure | OutcomeRecord::NotRun => CheckEnded::Skipped,
+            // As on base: known, and not this change's fault. What is gone has not been mended.
+            OutcomeRecord::KnownFailure | OutcomeRecord::NotRun | OutcomeRecord::Gone => {
+                CheckEnded::Skipped
+            }
             OutcomeRecord::Regressed | OutcomeRecord::Unjudged => CheckEnded::Failed,
         };
         let told = Check {

@@ -31,7 +31,7 @@ use crate::{
     delivered::delivered_base,
     record::{
         ChangeRecord, CheckRecord, ChecksRecord, Dismissal, OutcomeRecord, SideRecord,
-        WeakenedClass,
+        WeakenedClass, WeakenedRecord,
     },
     stretches,
 };
@@ -111,6 +111,7 @@ pub(super) async fn gather<H: Hands>(
         policy: PolicyUse { digest: account.policy, allowed: account.allowed },
         egress: Egress::of(uses, account.log),
         checks: checks.checks.iter().map(check).collect(),
+        headline: Some(checks.headline().into()),
         review: reviews.told(&Dismissal::ids(&dismissals)),
         dismissed: dismissals.iter().take(LIST_LIMIT).map(|it| dismissed(scene, it)).collect(),
         flags,
@@ -157,6 +158,7 @@ fn check(check: &CheckRecord) -> Check {
     let verdict = match check.outcome {
         OutcomeRecord::Passed => Verdict::Passed,
         OutcomeRecord::Fixed => Verdict::Fixed,
+        OutcomeRecord::Gone => Verdict::Gone,
         OutcomeRecord::Flaky => Verdict::Flaky,
         OutcomeRecord::KnownFailure => Verdict::KnownFailure,
         OutcomeRecord::Regressed => Verdict::Regression,
@@ -165,7 +167,9 @@ fn check(check: &CheckRecord) -> Check {
     };
     let none = Counts { passed: 0, failed: 0, skipped: 0, millis: 0 };
     let head = check.head.as_ref().map_or(none, counts);
-    Check::new(&check.name, &check.command, check.base.as_ref().map(counts), head, verdict)
+    // One that never began has no figures.
+    let base = check.base.as_ref().filter(|side| !side.not_run).map(counts);
+    Check::new(&check.name, &check.command, base, head, verdict)
 }
 
 fn dismissed<H: Hands>(scene: &Scene<'_, H>, dismissal: &Dismissal) -> Dismissed {
@@ -200,10 +204,24 @@ fn flags(change: &ChangeRecord, checks: &ChecksRecord) -> Vec<(Flag, String)> {
             WeakenedClass::Skipped => FlagKind::TestSkipped,
             WeakenedClass::Weakened => FlagKind::TestWeakened,
         };
-        // What was done to it stands among the risks.
-        (Flag::new(kind, &weakened.file), weakened.file.clone())
+        // Only a run told of it, and named no file: then it is known by its name.
+        let path = if weakened.file.is_empty() { &weakened.what } else { &weakened.file };
+        let flag = Flag::new(kind, path);
+        let about = about(weakened, kind.name());
+        (flag, about)
     });
     of_tests.chain(of_files.into_iter().map(|(_, flag)| flag)).take(LIST_LIMIT).collect()
+}
+
+/// What was done to a test, and where. What the flag says by itself is not repeated.
+fn about(weakened: &WeakenedRecord, flag: &str) -> String {
+    let place = match (weakened.file.as_str(), weakened.line) {
+        ("", _) => String::new(),
+        (file, Some(line)) => format!("{file}:{line}: "),
+        (file, None) => format!("{file}: "),
+    };
+    let kind = if weakened.kind == flag { String::new() } else { format!("{}: ", weakened.kind) };
+    format!("{place}{kind}{}", weakened.what)
 }
 
 /// The time in which something was done, until this step was asked for.
@@ -220,7 +238,7 @@ fn millis(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{ConclusionRecord, FlagRecord, WeakenedRecord};
+    use crate::record::{ConclusionRecord, FlagRecord};
 
     #[test]
     fn a_crowd_of_odd_files_hides_no_weakened_test_and_no_workflow() {
@@ -239,6 +257,7 @@ mod tests {
             base: String::new(),
             commit: String::new(),
             conclusion: ConclusionRecord::Passes,
+            image: None,
             checks: Vec::new(),
             weakened: vec![WeakenedRecord {
                 class: WeakenedClass::Deleted,

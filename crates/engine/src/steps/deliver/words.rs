@@ -1,21 +1,23 @@
 //! What agents and people wrote, for the text of the pull request. None of it is attested.
 
 use contracts::forge::Forges as _;
-use domain::{plan::Plan, task::Event};
+use domain::{headline::Conclusion, plan::Plan, task::Event};
 use evidence::{body::Words, receipt::Statement};
+use feedback::verdict::Change;
 
 use super::super::{Scene, Trouble, open::forge_trouble};
 use crate::{
     Hands,
-    record::{
-        ChangeRecord, ChecksRecord, ConclusionRecord, Dismissal, ReviewFinding, ReviewRecord,
-    },
+    record::{ChangeRecord, ChecksRecord, Dismissal, ReviewFinding, ReviewRecord},
 };
 
 #[derive(Debug, Default)]
 pub(super) struct Told {
     summary: String,
     risks: Vec<String>,
+    next: Vec<String>,
+    tests: Vec<String>,
+    tests_left_off: u64,
     findings: Vec<String>,
     dismissed: Vec<String>,
     flags: Vec<String>,
@@ -33,11 +35,12 @@ impl Told {
         let plan = scene.approved_plan();
         // What the platform saw comes first: a list is cut at its end, and an agent can say as much as it likes.
         let mut risks = Vec::new();
-        if checks.conclusion == ConclusionRecord::Unproven {
-            risks.push("No check that could have failed was run: look at every line.".to_owned());
+        let headline = checks.headline();
+        if let Conclusion::Unproven(_) = headline.conclusion {
+            risks.push(format!("{headline}: look at every line"));
         }
+        risks.extend(headline.warning());
         risks.extend(plan.and_then(|plan| unplanned(plan, &changed(scene)?)));
-        risks.extend(checks.weakened.iter().map(|one| format!("{}: {}", one.kind, one.what)));
         let refused = statement.receipt.egress.hosts.iter().filter(|host| host.refused > 0);
         risks.extend(
             refused.map(|host| {
@@ -51,9 +54,13 @@ impl Told {
         let templates = scene.hands().forges().files(repository, base, is_template).await;
         let templates = templates.map_err(|error| forge_trouble(scene, &error))?;
         let own_template = templates.contents.into_values().next();
+        let (tests, tests_left_off) = better(checks);
         Ok(Self {
             summary: plan.map(|plan| plan.summary.clone()).unwrap_or_default(),
             risks,
+            next: checks.next_steps(),
+            tests,
+            tests_left_off,
             findings: findings(scene),
             dismissed: Vec::new(),
             flags: Vec::new(),
@@ -79,6 +86,9 @@ impl Told {
             summary: &self.summary,
             why,
             risks: &self.risks,
+            next: &self.next,
+            tests: &self.tests,
+            tests_left_off: self.tests_left_off,
             findings: &self.findings,
             dismissed: &self.dismissed,
             flags: &self.flags,
@@ -86,6 +96,23 @@ impl Told {
             reasoning: &self.reasoning,
         }
     }
+}
+
+/// The tests that the change brings or mends, by name, and how many more there are. Mended ones come first.
+fn better(checks: &ChecksRecord) -> (Vec<String>, u64) {
+    const NAMED: usize = 20;
+    let mut named = Vec::new();
+    let mut all = 0_u64;
+    for (change, word) in [(Change::Fixed, "mended"), (Change::NewPassing, "new")] {
+        for check in &checks.checks {
+            all = all.saturating_add(check.count(change));
+            let tests = check.tests.iter().filter(|test| test.change == change.word());
+            let left = NAMED.saturating_sub(named.len());
+            named.extend(tests.take(left).map(|test| format!("{word}: {}", test.name)));
+        }
+    }
+    let told = u64::try_from(named.len()).unwrap_or(u64::MAX);
+    (named, all.saturating_sub(told))
 }
 
 /// The paths of the newest change.

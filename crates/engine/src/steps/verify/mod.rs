@@ -55,7 +55,8 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let after = on_head(scene, &outfit, commit, &chosen, &before).await?;
     let verdict = verdict(&chosen, &before, &after.runs);
     let touched = tests_touched::look(scene, &chosen, &verdict, (base, commit), &after).await?;
-    let record = ChecksRecord::of((base, commit), &verdict, (&before, &after.runs), &touched);
+    let runs = (before.as_slice(), after.runs.as_slice());
+    let record = ChecksRecord::of((base, commit), &verdict, runs, &touched, &outfit.image);
     let evidence = scene.keep(&record.to_text())?;
     if let Some(failure) = cut_off::failure(scene, &verdict, &after.runs).await {
         return Err(Trouble::Failed(failure));

@@ -42,11 +42,11 @@ pub(super) async fn look<H: Hands>(
         weakened::lost_checks(&chosen.checks, &chosen.after),
         weakened::behind_checks(&chosen.checks, &chosen.files.contents, &changes),
         weakened::not_sources(no_sources),
-        weakened::in_runs(verdict),
     ] {
         weakened.weakened.extend(more.weakened);
         weakened.left_off += more.left_off;
     }
+    weakened.join_runs(weakened::in_runs(verdict));
     let lines = ChangedLines::of_diff(&String::from_utf8_lossy(&compared.patch.text));
     let coverage = covered(head, &lines);
     Ok(Touched { weakened, coverage })

@@ -17,6 +17,7 @@ mod compare;
 mod files;
 mod languages;
 mod mask;
+mod once;
 mod recipes;
 mod runners;
 mod runs;

@@ -169,6 +169,7 @@ pub(crate) async fn page_of(behind: &Behind, view: &TaskView) -> Answer<Task> {
             .or_else(|| behind.front().branch(view.task, request))
             .map(|branch| branch.to_string()),
         history: &history,
+        documents: store.blobs(),
         task: &task,
         request,
         dismissals: Dismissal::all(&history, store.blobs()),

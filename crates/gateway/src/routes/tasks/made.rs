@@ -61,7 +61,10 @@ pub(crate) async fn checks(
         };
         Some(*evidence)
     });
-    let newest = newest.await?.map_err(|task| not_yet(task, "no checks have been run yet"))?;
+    let newest = match newest.await? {
+        Ok(newest) => newest,
+        Err(task) => return Err(no_verdict(&behind, task).await?),
+    };
     let record = ChecksRecord::read(&document(&behind, newest.name)?);
     let record = record.map_err(|_| unreadable("the document of the checks"))?;
     Ok(Json(task_shapes::checks(record, newest.at)))
@@ -136,6 +139,24 @@ async fn newest(
     let history = behind.store().history(view.task).await?;
     let found = history.events.iter().rev().find_map(|it| Some((names(&it.event)?, it.at)));
     Ok(found.map(|(name, at)| Newest { name, at, history }).ok_or(view.task))
+}
+
+/// Why there is no verdict: checks that were run and cut off have a reason, and it is not that none were run.
+async fn no_verdict(behind: &Behind, task: TaskId) -> Answer<Trouble> {
+    let history = behind.store().history(task).await?;
+    let newest_first = history.events.iter().rev().map(|recorded| &recorded.event);
+    let stopped = newest_first
+        .filter_map(Event::failure)
+        .find(|failure| failure.phase == domain::phase::Phase::Verify);
+    let Some(failure) = stopped else {
+        return Ok(not_yet(task, "no checks have been run yet"));
+    };
+    let printed = match failure.last_lines.as_slice() {
+        [] => String::new(),
+        lines => format!(". It printed last: {}", lines.join(" | ")),
+    };
+    let told = format!("the checks were run, and came to no verdict: {failure}{printed}");
+    Ok(not_yet(task, &told))
 }
 
 /// A document of the store. It is kept as long as the event that names it.

@@ -13,7 +13,7 @@ use wire::task::shown::{Context, Task};
 use super::{World, named::Named};
 use crate::{
     amount,
-    timeline::{next_commands, next_steps, put::put_line, words},
+    timeline::{headline, next_commands, next_steps, put::put_line, words},
 };
 
 /// Show a task: where it stands, what it cost, and what to do next
@@ -71,6 +71,7 @@ pub(super) fn page(task: &Task, colors: Colors) -> String {
         ("branch", task.branch.clone()),
         ("commit", task.commit.clone()),
         ("pull", task.pull_request.map(|number| format!("#{number}"))),
+        ("checks", task.headline.as_ref().map(|it| it.sentence.clone())),
         ("sandbox", task.sandbox.clone()),
         ("attempt", task.attempt.map(|attempt| attempt.to_string())),
         ("part of", task.parent.clone()),
@@ -82,6 +83,9 @@ pub(super) fn page(task: &Task, colors: Colors) -> String {
     rows.push(("changed", amount::moment(task.changed_at.as_millis())));
     for (name, value) in rows {
         put_line!(text, "{name:<9} {}", words::line(&value, 300));
+    }
+    if let Some(headline) = &task.headline {
+        text.push_str(&headline::advice(headline, "          ! "));
     }
     for sibling in &task.siblings {
         let pull =

@@ -10,7 +10,7 @@ use terminal::{
 use wire::task::ask::{Picked, PickedBy};
 
 use super::{World, named::Named};
-use crate::timeline::{next_steps, put::put_line, words};
+use crate::timeline::{headline, next_steps, put::put_line, words};
 
 /// Keep one of several attempts side by side, and cancel the others
 #[derive(Debug, clap::Args)]
@@ -46,6 +46,10 @@ fn told(picked: &Picked) -> String {
         }
         None => format!("Task {} is kept.\n", picked.task.short),
     };
+    if let Some(told) = &picked.task.headline {
+        put_line!(text, "Checks: {}.", words::line(&told.sentence, 300));
+        text.push_str(&headline::advice(told, "  ! "));
+    }
     for (what, ids) in [("cancelled", &picked.cancelled), ("was over already", &picked.over)] {
         for id in ids {
             put_line!(text, "  {} {what}", words::line(id, 40));

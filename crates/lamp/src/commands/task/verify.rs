@@ -40,13 +40,13 @@ use super::{
 };
 use crate::{
     remote::ServerFlag,
-    timeline::{put::put_line, words},
+    timeline::{headline, put::put_line, words},
 };
 
 /// Check the signed receipt of a change: who asked, who approved what, what ran, and for which commit
 ///
 /// A file is checked offline, with public keys alone; with `--keys`, so is a pull request whose receipt is in this repository, below `refs/lamp`. Rows that there is nothing to compare with are told as `unknown`, never as good. Ends with 1
-/// when the receipt was not signed by a key that is trusted, was changed, or is about something else.
+/// when the receipt was not signed by a key that is trusted, was changed, or is about something else, and with 6 when it is true and says that nothing was proven.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Verify {
     #[command(flatten)]
@@ -89,7 +89,10 @@ struct Given {
 
 #[derive(Debug, Serialize)]
 struct Told {
+    /// Whether it is true. An honest receipt that nothing was proven is.
     holds: bool,
+    proven: bool,
+    headline: String,
     signed_by: Vec<String>,
     commit: String,
     rows: Vec<ToldRow>,
@@ -138,6 +141,7 @@ impl Verify {
         }
         Ok(match verified.checklist.finding() {
             Finding::Holds | Finding::Unknown => Exit::Done,
+            Finding::Unproven => headline::UNPROVEN,
             Finding::DoesNotHold => Exit::Failed,
         })
     }
@@ -279,10 +283,17 @@ fn told(verified: &Verified) -> Told {
     });
     Told {
         holds: verified.checklist.finding() != Finding::DoesNotHold,
+        proven: is_proven(verified),
+        headline: verified.statement.receipt.headline().to_string(),
         signed_by: verified.signed_by.iter().map(ToString::to_string).collect(),
         commit: verified.statement.commit.to_string(),
         rows: rows.collect(),
     }
+}
+
+fn is_proven(verified: &Verified) -> bool {
+    let row = verified.checklist.of(Subject::Checks);
+    row.is_some_and(|row| row.finding == Finding::Holds)
 }
 
 fn page(verified: &Verified, colors: Colors) -> String {
@@ -296,6 +307,7 @@ fn page(verified: &Verified, colors: Colors) -> String {
                 wrong += 1;
                 colors.bad(name)
             }
+            Finding::Unproven => colors.warning(name),
             Finding::Unknown => {
                 unknown += 1;
                 colors.weak(name)
@@ -323,5 +335,14 @@ fn page(verified: &Verified, colors: Colors) -> String {
             "\nThe receipt does NOT hold: look at the rows above. It is about commit {commit}.\n"
         ),
     };
-    text + &conclusion
+    text.push_str(&conclusion);
+    let headline = verified.statement.receipt.headline();
+    // That it holds says who did what; what the checks are worth is said beside it.
+    if !is_proven(verified) {
+        put_line!(text, "It is true, and says: {}.", colors.warning(headline.to_string()));
+    }
+    if let Some(warning) = headline.warning() {
+        put_line!(text, "  ! {warning}");
+    }
+    text
 }
