@@ -426,11 +426,11 @@ fn a_bomb_of_anchors_does_not_go_off() {
     assert_eq!(invalid.problems.len(), 101);
     insta::assert_snapshot!(invalid.problems[..3].iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"), @r"
     lamp.yaml:1:1: the file has no key `a`
-      help: its keys are `version`, `listen`, `public_url`, `data`, `database`, `policy`, `concurrency`, `retention`, `log`, `defaults`, `sandboxes`, `models`, `prompts`, `pull_requests`, `limits`, `budgets`, `egress`, `registries`, `clouds`, `github_servers`, `traffic`
+      help: its keys are `version`, `listen`, `public_url`, `data`, `database`, `policy`, `concurrency`, `retention`, `log`, `defaults`, `sandboxes`, `repositories`, `models`, `prompts`, `pull_requests`, `limits`, `budgets`, `egress`, `registries`, `clouds`, `github_servers`, `traffic`
     lamp.yaml:1:7: anchors are not read
       help: write the value out where it is used
     lamp.yaml:2:1: the file has no key `b`
-      help: its keys are `version`, `listen`, `public_url`, `data`, `database`, `policy`, `concurrency`, `retention`, `log`, `defaults`, `sandboxes`, `models`, `prompts`, `pull_requests`, `limits`, `budgets`, `egress`, `registries`, `clouds`, `github_servers`, `traffic`
+      help: its keys are `version`, `listen`, `public_url`, `data`, `database`, `policy`, `concurrency`, `retention`, `log`, `defaults`, `sandboxes`, `repositories`, `models`, `prompts`, `pull_requests`, `limits`, `budgets`, `egress`, `registries`, `clouds`, `github_servers`, `traffic`
     ");
     insta::assert_snapshot!(invalid.problems[100], @r"
     lamp.yaml:10:36: and 177 more problems
@@ -527,6 +527,7 @@ fn the_defaults_of_a_server_are_those_of_an_almost_empty_file() {
         "warm": 1,
         "toolchains": []
       },
+      "repositories": [],
       "models": [],
       "pull_requests": {
         "co_authors": [],

@@ -18,6 +18,7 @@ mod file;
 mod layers;
 pub mod names;
 mod nearest;
+pub mod owned;
 pub mod policy;
 mod problem;
 pub mod reference;

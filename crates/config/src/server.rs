@@ -7,6 +7,7 @@ mod address;
 mod branch;
 mod delivery;
 mod network;
+mod repository;
 mod section;
 
 pub use address::{
@@ -16,6 +17,7 @@ pub use address::{
 pub use branch::{BranchPattern, BranchPatternError};
 pub use delivery::{Identity, PullRequestSection};
 pub use network::{CloudSection, ProviderTools, RegistrySection, Traffic};
+pub use repository::RepositorySection;
 pub use section::{
     Concurrency, Defaults, Listen, Log, LogFormat, LogLevel, Model, Retention, Storing,
 };
@@ -58,6 +60,8 @@ record! {
         defaults: Defaults = Defaults::default(),
         /// Disk and warm sandboxes of this host.
         sandboxes: Storing = Storing::default(),
+        /// What the agents that a repository defines itself may have beyond the defaults.
+        repositories: Vec<RepositorySection> = vec![],
         /// Model providers, by name. Their keys are secrets.
         models: Vec<Model> = vec![],
         /// A directory with templates that replace the built-in ones of what agents are told.
@@ -84,6 +88,7 @@ record! {
 
 fn look(node: &Node, problems: &mut Problems) {
     report_repeated(node.get("models"), "name", problems);
+    report_repeated(node.get("repositories"), "name", problems);
     report_repeated(node.get("registries"), "ecosystem", problems);
     report_repeated(node.get("clouds"), "provider", problems);
 }

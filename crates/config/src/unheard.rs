@@ -136,7 +136,7 @@ pub fn unheard(path_name: &str, text: &str) -> Vec<Problem> {
     problems.into_list()
 }
 
-fn found<'n>(node: &'n Node, path: &[&str]) -> Vec<&'n Node> {
+pub(crate) fn found<'n>(node: &'n Node, path: &[&str]) -> Vec<&'n Node> {
     match path {
         [] => vec![node],
         ["[]", rest @ ..] => node.items().iter().flat_map(|item| found(item, rest)).collect(),

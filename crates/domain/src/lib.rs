@@ -8,6 +8,7 @@ pub mod approval;
 pub mod attempts;
 pub mod code;
 pub mod cost;
+pub mod definition;
 pub mod digest;
 pub mod failure;
 pub mod finding;

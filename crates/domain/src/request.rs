@@ -7,6 +7,7 @@
 use crate::{
     agent::AgentName,
     code::{Access, RepositoryName},
+    definition::Definition,
     id::{PersonId, TaskId},
     people::{Action, Person, Relation, Role},
 };
@@ -21,6 +22,8 @@ pub struct Request {
     pub source: Source,
     pub repositories: Vec<RepositoryUse>,
     pub agent: AgentName,
+    /// What the agent was when the task was handed over. Unknown of tasks that are older than this.
+    pub definition: Option<Definition>,
     /// The model that the person wishes; none: as the agent's file says.
     pub model: Option<String>,
     /// What others said around it. Data, never instructions.
@@ -85,6 +88,7 @@ pub struct Trigger {
     pub source: Source,
     pub repositories: Vec<RepositoryUse>,
     pub agent: AgentName,
+    pub definition: Option<Definition>,
     pub model: Option<String>,
     pub quotes: Vec<Quote>,
     pub parent: Option<TaskId>,
@@ -119,6 +123,12 @@ pub enum TriggerRefusal {
 }
 
 impl Request {
+    /// Whether the same was asked for. What an agent is may have changed since, on the same branch and by the same name.
+    pub fn asks_the_same(&self, other: &Self) -> bool {
+        let plain = |it: &Self| Self { definition: None, ..it.clone() };
+        plain(self) == plain(other)
+    }
+
     pub const TEXT_LIMIT: usize = 64 * 1024;
 
     /// Turns what a door saw into a task's request, or says why not.
@@ -150,6 +160,7 @@ impl Request {
             source: trigger.source,
             repositories: trigger.repositories,
             agent: trigger.agent,
+            definition: trigger.definition,
             model: trigger.model,
             quotes: trigger.quotes,
             parent: trigger.parent,
@@ -173,6 +184,7 @@ mod tests {
                 access: Access::Write,
             }],
             agent: "fix-issue".parse().unwrap(),
+            definition: None,
             model: None,
             quotes: vec![Quote { author: "stranger".to_owned(), text: "ignore all".to_owned() }],
             parent: None,

@@ -59,11 +59,18 @@ pub(crate) async fn begin<H: Hands>(
         // The caller repeats a call whose answer was lost; another request must not pass for it.
         Err(error @ StoreError::Exists { .. }) => {
             let history = engine.store.history(task).await?;
-            let same = history.events.first().is_some_and(|first| first.event == requested);
+            let first = history.events.first().map(|first| &first.event);
+            let same = is_same(first, &requested);
             if same { Ok(()) } else { Err(error.into()) }
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn is_same(first: Option<&Event>, again: &Event) -> bool {
+    let Some(Event::Requested { request: before, limits: allowed }) = first else { return false };
+    let Event::Requested { request, limits } = again else { return false };
+    before.asks_the_same(request) && allowed == limits
 }
 
 /// What a person asks for. A budget grows to what the policy lets any task spend, and what works now may spend it at once.

@@ -1,11 +1,13 @@
-//! The agents of this server: those with a file in `agents/` beside `lamp.yaml`, and every program by its own name.
+//! The agents of this server: those with a file in `agents/` beside `lamp.yaml`, every program by its own name, and for a task those that
+//! its repository defines itself ([`crate::offers`]).
 //!
 //! ```text
 //!  agents/*.yaml ── read with lamp.yaml, and again with it ──▶ Staff ── by name ──▶ Member ── by mode ──▶ Worker
+//!  agents/*.yaml of the repository, at a commit ── offers ──────▲
 //! ```
 //!
-//! A file that is wrong keeps all from being taken: what held before holds, and whoever asked is told (`reload`). A file whose agent is
-//! named like a program goes before the program.
+//! A file that is wrong breaks the agent that it is about and no other: whoever asks for that agent is told the line. A name that the server
+//! has, by a file or as a program, is the server's; a file of the server whose agent is named like a program goes before the program.
 
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -15,7 +17,7 @@ use config::{
     names::{ModelName, Script},
 };
 use contracts::agent::Mode;
-use domain::agent::AgentName;
+use domain::{agent::AgentName, definition::Definition, digest::Digest};
 
 use crate::files::{self, FilesError};
 
@@ -28,7 +30,12 @@ const USUAL: &str = "builtin";
 /// All that have a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Staff {
-    written: BTreeMap<AgentName, Written>,
+    pub(crate) written: BTreeMap<AgentName, Written>,
+    pub(crate) broken: Vec<Broken>,
+    /// Whom the repository means where nobody says who: its only one.
+    pub(crate) only: Option<AgentName>,
+    /// Agents of the repository whose names are the server's, and where they are written.
+    pub(crate) hidden: Vec<(AgentName, String)>,
 }
 
 /// A file, and where it is.
@@ -37,6 +44,28 @@ pub struct Written {
     /// As people know it: `agents/fix.yaml`.
     pub place: String,
     pub file: AgentFile,
+    /// What the file says, to the letter.
+    pub text: String,
+    /// Where it was read, with the hash of the text.
+    pub definition: Definition,
+}
+
+/// A file that is wrong, and so an agent that nobody can have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    pub place: String,
+    /// As far as it can be told.
+    pub name: Option<AgentName>,
+    /// Each with its line and what helps; never empty.
+    pub problem: String,
+    pub owner: Owner,
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    Server,
+    Repository,
 }
 
 /// An agent that there is.
@@ -87,9 +116,21 @@ impl Staff {
         paths.sort();
         let mut staff = Self::default();
         for path in paths {
-            let file = files::agent(&path)?;
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            staff.take(Written { place: format!("agents/{name}"), file })?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let place = format!("agents/{name}");
+            match files::agent(&path) {
+                Ok((file, text)) => {
+                    let digest = Digest::of(text.as_bytes());
+                    let definition = Definition::Server { file: place.clone(), digest };
+                    staff.take(Written { place, file, text, definition }, Owner::Server);
+                }
+                Err(error) => staff.broken.push(Broken {
+                    name: meant(&name, text_of(&path).as_deref()),
+                    problem: error.whole(),
+                    place,
+                    owner: Owner::Server,
+                }),
+            }
         }
         Ok(staff)
     }
@@ -99,13 +140,48 @@ impl Staff {
         self.written.values().map(|written| written.place.as_str())
     }
 
-    fn take(&mut self, written: Written) -> Result<(), FilesError> {
+    /// All that are written, in the order of their names.
+    pub fn written(&self) -> impl Iterator<Item = &Written> {
+        self.written.values()
+    }
+
+    /// Files that are wrong.
+    pub fn broken(&self) -> &[Broken] {
+        &self.broken
+    }
+
+    /// Agents of the repository that nobody gets, because the server has one of that name: the name, and the file.
+    pub fn hidden(&self) -> &[(AgentName, String)] {
+        &self.hidden
+    }
+
+    /// Why the agent of that name cannot be had, if it is for a wrong file.
+    pub fn why_broken(&self, name: &AgentName) -> Option<String> {
+        let broken = self.broken.iter().find(|it| it.name.as_ref() == Some(name))?;
+        Some(format!("the agent `{name}` is broken: {}", broken.problem.trim_end()))
+    }
+
+    /// Of two with one name neither is taken: nobody could say which is meant.
+    pub(crate) fn take(&mut self, written: Written, owner: Owner) {
         let name = written.file.lamp.name.clone();
         let place = written.place.clone();
-        if let Some(other) = self.written.insert(name.clone(), written) {
-            return Err(FilesError::TwoAgents { first: other.place, second: place, name });
+        let twice = self.broken.iter().find(|it| it.name.as_ref() == Some(&name));
+        let first = twice.map(|it| it.place.clone());
+        let first = first.or_else(|| self.written.remove(&name).map(|it| it.place));
+        let Some(first) = first else {
+            self.written.insert(name, written);
+            return;
+        };
+        for place in [first.clone(), place.clone()] {
+            if self.broken.iter().any(|it| it.place == place) {
+                continue;
+            }
+            let problem = format!(
+                "`{first}` and `{}` both name their agent `{name}`; give one of them another name",
+                written.place
+            );
+            self.broken.push(Broken { place, name: Some(name.clone()), problem, owner });
         }
-        Ok(())
     }
 
     pub fn member(&self, name: &AgentName) -> Option<Member<'_>> {
@@ -118,12 +194,22 @@ impl Staff {
         Some(Member { program, written: None })
     }
 
-    /// Who works where nobody says who.
+    /// Who works where nobody says who: the repository's only one, the server's only one, or the one that comes with Lamplighter. A wrong
+    /// file counts, so that nobody works in its place unasked.
     pub fn usual(&self) -> String {
-        let mut names = self.written.keys();
-        match (names.next(), names.next()) {
-            (Some(only), None) => only.to_string(),
-            (None | Some(_), _) => USUAL.to_owned(),
+        if let Some(only) = &self.only {
+            return only.to_string();
+        }
+        let is_server = |it: &&Written| matches!(it.definition, Definition::Server { .. });
+        let written = self.written.values().filter(is_server).map(|it| &it.file.lamp.name);
+        let broken = self.broken.iter().filter(|it| it.owner == Owner::Server);
+        let mut names: Vec<&AgentName> =
+            written.chain(broken.filter_map(|it| it.name.as_ref())).collect();
+        names.sort();
+        names.dedup();
+        match names.as_slice() {
+            [only] => only.to_string(),
+            [] | [_, _, ..] => USUAL.to_owned(),
         }
     }
 
@@ -142,6 +228,16 @@ impl Staff {
     }
 }
 
+fn text_of(path: &Path) -> Option<String> {
+    config::text_file::read(path).ok()
+}
+
+/// The agent that a wrong file is about: as it says, or as it is called.
+pub(crate) fn meant(file: &str, text: Option<&str>) -> Option<AgentName> {
+    let said = text.and_then(config::owned::name_in);
+    said.or_else(|| file.strip_suffix(".yaml")?.parse().ok())
+}
+
 /// Whether a name is enough: for others a file has to say what is started.
 const fn works_without_file(program: &Program) -> bool {
     !program.binary.is_empty()
@@ -152,6 +248,11 @@ fn named(driver: Driver) -> Option<&'static Program> {
 }
 
 impl<'a> Member<'a> {
+    /// Where this agent is defined.
+    pub fn definition(&self) -> Definition {
+        self.written.map_or(Definition::BuiltIn, |written| written.definition.clone())
+    }
+
     pub fn file(&self) -> Option<&'a AgentFile> {
         self.written.map(|written| &written.file)
     }
@@ -270,13 +371,34 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn two_agents_of_one_name_and_a_broken_file_are_told() {
-        let twice = staff(&[("a.yaml", FIX), ("b.yaml", FIX)]).unwrap_err();
+    fn a_wrong_file_breaks_its_own_agent_and_no_other() {
+        let other = FIX.replace("name: fix", "name: other");
+        let wrong = FIX.replace("driver: claude-code", "driver: claude");
+        let staff = staff(&[("a.yaml", &wrong), ("b.yaml", &other)]).unwrap();
+        assert!(staff.member(&"other".parse().unwrap()).is_some());
+        assert!(staff.member(&"fix".parse().unwrap()).is_none());
+        let why = staff.why_broken(&"fix".parse().unwrap()).unwrap();
+        assert!(why.contains("a.yaml:2:18: ") && why.contains("help: "), "{why}");
+        assert_eq!(staff.usual(), "builtin", "there are two");
+    }
+
+    #[test]
+    fn a_wrong_file_does_not_give_way_to_a_program_of_its_name() {
+        let staff = staff(&[("codex.yaml", "lamp: {"), ("odd name.yaml", "lamp: {")]).unwrap();
+        assert!(staff.why_broken(&"codex".parse().unwrap()).is_some());
+        assert_eq!(staff.usual(), "codex", "and so nobody works in its place unasked");
+        assert_eq!(staff.broken().len(), 2);
+    }
+
+    #[test]
+    fn of_two_agents_with_one_name_neither_is_taken() {
+        let staff = staff(&[("a.yaml", FIX), ("b.yaml", FIX), ("c.yaml", FIX)]).unwrap();
+        assert!(staff.member(&"fix".parse().unwrap()).is_none());
+        let told: Vec<&str> = staff.broken().iter().map(|it| it.problem.as_str()).collect();
+        assert_eq!(told.len(), 3);
         assert_eq!(
-            twice.to_string(),
-            "`agents/a.yaml` and `agents/b.yaml` both name their agent `fix`"
+            told[0],
+            "`agents/a.yaml` and `agents/b.yaml` both name their agent `fix`; give one of them another name"
         );
-        let broken = staff(&[("a.yaml", "lamp: { version: 1 }")]).unwrap_err();
-        assert!(broken.whole().contains("a.yaml:1:"), "{}", broken.whole());
     }
 }

@@ -26,6 +26,7 @@ fn request(agent: &str) -> Request {
         source: Source { channel: ChannelKind::Api, thread: String::new() },
         repositories: vec![RepositoryUse { name: "web".parse().unwrap(), access: Access::Write }],
         agent: agent.parse().unwrap(),
+        definition: None,
         model: None,
         quotes: Vec::new(),
         parent: None,

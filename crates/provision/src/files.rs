@@ -14,7 +14,6 @@ use config::{
     text_file::{self, Unreadable},
 };
 use contracts::secret::SecretNameError;
-use domain::agent::AgentName;
 use egress::bundles::{endpoint::EndpointError, github::DataError};
 
 /// Why the files of a server cannot be used.
@@ -30,8 +29,6 @@ pub enum FilesError {
     Agents(#[source] io::Error),
     #[error("`{}` has more than {most} agents", directory.display())]
     TooManyAgents { directory: PathBuf, most: usize },
-    #[error("`{first}` and `{second}` both name their agent `{name}`")]
-    TwoAgents { first: String, second: String, name: AgentName },
     #[error("cannot read the certificate `{}`: {reason}", path.display())]
     Certificate { path: PathBuf, reason: Unreadable },
     #[error("the `url` of model `{model}` cannot be used")]
@@ -56,7 +53,6 @@ impl FilesError {
                 Some(format!("run `lamp {command} check {path}`"))
             }
             Self::Agents(_) => Some("look at the directory's rights".to_owned()),
-            Self::TwoAgents { .. } => Some("give one of them another name".to_owned()),
             Self::Certificate { reason, .. } => Some(reason.help().to_owned()),
             Self::ModelUrl { .. } => {
                 Some("name its host; an address goes into `addresses`".to_owned())
@@ -96,21 +92,34 @@ pub fn policy(path: &Path) -> Result<PolicyFile, FilesError> {
     }
 }
 
-/// An agent's file.
-pub fn agent(path: &Path) -> Result<AgentFile, FilesError> {
-    match checked(FileKind::Agent, path)? {
+/// An agent's file, and what it says to the letter.
+pub fn agent(path: &Path) -> Result<(AgentFile, String), FilesError> {
+    let name = path.display().to_string();
+    let text = text(FileKind::Agent, path)?;
+    Ok((agent_of(&name, &text)?, text))
+}
+
+/// The text of an agent's file that was read before.
+pub(crate) fn agent_of(name: &str, text: &str) -> Result<AgentFile, FilesError> {
+    match check(FileKind::Agent, name, text)? {
         Checked::Agent(file) => Ok(*file),
-        Checked::Server(_) | Checked::Policy(_) => Err(FilesError::OtherKind(path.to_owned())),
+        Checked::Server(_) | Checked::Policy(_) => Err(FilesError::OtherKind(name.into())),
     }
 }
 
 fn checked(kind: FileKind, path: &Path) -> Result<Checked, FilesError> {
-    let name = path.display().to_string();
-    let text = text_file::read(path);
-    let text =
-        text.map_err(|source| FilesError::Unreadable { path: name.clone(), kind, source })?;
-    config::check_as(kind, &name, &text).map_err(|source| FilesError::Invalid {
-        path: name,
+    check(kind, &path.display().to_string(), &text(kind, path)?)
+}
+
+fn text(kind: FileKind, path: &Path) -> Result<String, FilesError> {
+    let unreadable =
+        |source| FilesError::Unreadable { path: path.display().to_string(), kind, source };
+    text_file::read(path).map_err(unreadable)
+}
+
+fn check(kind: FileKind, name: &str, text: &str) -> Result<Checked, FilesError> {
+    config::check_as(kind, name, text).map_err(|source| FilesError::Invalid {
+        path: name.to_owned(),
         kind,
         source,
     })

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`files`], [`server_files`] | what the files say, or what is wrong with them and what to do |
 //! | [`agents`], [`models`], [`roster`] | who works for an agent in each mode, with which model, and where it is asked |
+//! | [`offers`], [`narrow`] | agents that a repository defines itself, or that a task was begun with: never more than a task gets without them |
 //! | [`layers`], [`network`] | what a sandbox may reach: never more than every layer allows, and what goes beyond is refused by its name |
 //! | [`order`] | what a task is begun with: which repositories, and limits that are the nearest word and never more than the policy's ceilings |
 //! | [`outfit`] | what a sandbox is made of: never weaker walls, never more of anything than the policy's ceilings |
@@ -23,7 +24,9 @@ pub mod agents;
 pub mod files;
 pub mod layers;
 pub mod models;
+pub mod narrow;
 pub mod network;
+pub mod offers;
 pub mod order;
 pub mod outfit;
 pub mod roster;

@@ -23,7 +23,7 @@ use domain::{
 use crate::{OWNER, agents::Member, layers::Layers, roster, server_files::ServerFiles};
 
 /// How long a plan or a question waits for an answer where nobody says.
-const PATIENCE: Duration = Duration::from_hours(24);
+pub(crate) const PATIENCE: Duration = Duration::from_hours(24);
 
 /// The task of a wish, by the files as they are. Repositories are not looked at yet.
 pub fn order(said: &ServerFiles, layers: &Layers, wish: &Wish) -> Result<Order, OrderError> {
@@ -49,6 +49,7 @@ pub fn order(said: &ServerFiles, layers: &Layers, wish: &Wish) -> Result<Order, 
         source: Source { channel: *door, thread: String::new() },
         repositories,
         agent,
+        definition: Some(member.definition()),
         model: wish.model.clone(),
         quotes: Vec::new(),
         parent: None,

@@ -50,7 +50,7 @@ impl Sketch<'_> {
 
     /// What a file says that no task can have yet must not be passed over in silence.
     pub fn refuse_unknown(&self) -> Result<(), String> {
-        let Some(Written { place, file }) = self.member.written else { return Ok(()) };
+        let Some(Written { place, file, .. }) = self.member.written else { return Ok(()) };
         if let Some(service) = file.sandbox.services.first() {
             let name = service.name.as_str();
             return Err(format!(
@@ -200,7 +200,7 @@ impl Sketch<'_> {
     }
 
     pub fn checks(&self) -> Vec<DeclaredCheck> {
-        let Some(Written { place, file }) = self.member.written else { return Vec::new() };
+        let Some(Written { place, file, .. }) = self.member.written else { return Vec::new() };
         let phase = file.phases.verify.as_ref().map(|verify| verify.timeout.get());
         let declared = file.checks.iter().map(|check| DeclaredCheck {
             name: check.name.as_str().to_owned(),

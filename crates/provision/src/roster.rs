@@ -53,6 +53,9 @@ pub fn place(
 
 /// The agent of that name, or a sentence that names those that there are.
 pub fn member<'a>(said: &'a ServerFiles, agent: &AgentName) -> Result<Member<'a>, String> {
+    if let Some(why) = said.staff.why_broken(agent) {
+        return Err(why);
+    }
     said.staff.member(agent).ok_or_else(|| {
         let names = said.staff.names().join(", ");
         let another = match &said.file {

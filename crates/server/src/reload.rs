@@ -60,6 +60,11 @@ impl Reloader {
         self.held().said
     }
 
+    /// What definitions of agents stand for, by hash.
+    pub(crate) fn texts(&self) -> &store::Blobs {
+        self.store.blobs()
+    }
+
     fn held(&self) -> Held {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

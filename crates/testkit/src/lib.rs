@@ -53,6 +53,7 @@ pub fn trigger(repository: &str, text: &str) -> anyhow::Result<Trigger> {
         source: Source { channel: ChannelKind::Cli, thread: "terminal".to_owned() },
         repositories: vec![RepositoryUse { name: repository.parse()?, access: Access::Write }],
         agent: "scripted".parse()?,
+        definition: None,
         model: None,
         quotes: Vec::new(),
         parent: None,

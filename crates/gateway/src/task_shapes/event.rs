@@ -3,6 +3,7 @@
 use domain::{
     approval::{Approvers, FourEyes, GateRules},
     code::Access,
+    definition::Definition,
     digest::Digest,
     failure::Failure,
     id::PersonId,
@@ -220,6 +221,7 @@ fn request_out(request: &Request, name: Name<'_>) -> told::TaskRequest {
         thread: request.source.thread.clone(),
         repositories: repositories(&request.repositories),
         agent: request.agent.to_string(),
+        definition: request.definition.as_ref().map(definition_out),
         model: request.model.clone(),
         quotes: request
             .quotes
@@ -227,6 +229,23 @@ fn request_out(request: &Request, name: Name<'_>) -> told::TaskRequest {
             .map(|quote| told::Quote { author: quote.author.clone(), text: quote.text.clone() })
             .collect(),
         parent: request.parent.map(|parent| parent.to_string()),
+    }
+}
+
+pub(crate) fn definition_out(definition: &Definition) -> told::AgentDefinition {
+    match definition {
+        Definition::BuiltIn => told::AgentDefinition::BuiltIn {},
+        Definition::Server { file, digest } => {
+            told::AgentDefinition::Server { file: file.clone(), digest: digest.to_string() }
+        }
+        Definition::Repository { repository, commit, file, digest } => {
+            told::AgentDefinition::Repository {
+                repository: repository.to_string(),
+                commit: commit.to_string(),
+                file: file.clone(),
+                digest: digest.to_string(),
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 mod alone;
 mod error;
 mod fetch;
+mod folder;
 mod reading;
 
 use std::{
@@ -28,6 +29,7 @@ use fs_err as fs;
 
 pub use alone::Alone;
 pub use error::MirrorError;
+pub use folder::Filed;
 
 use crate::{
     mirror::Mirror,

@@ -3,6 +3,7 @@
 use domain::code::{CommitId, RepositoryName};
 
 use super::{MirrorError, Mirrors};
+use crate::run::{QUICK, run};
 
 impl Mirrors {
     /// Where a repository comes from, without anything secret.
@@ -26,6 +27,19 @@ impl Mirrors {
         let commit = commit.ok_or_else(unknown)?;
         self.saw(name, &commit);
         Ok(commit)
+    }
+
+    /// The branch that `HEAD` of the source is on, as the last fetch found it; none where it is on a commit alone.
+    pub async fn default_branch(
+        &self,
+        name: &RepositoryName,
+    ) -> Result<Option<String>, MirrorError> {
+        let mirror = self.known(name)?;
+        let mut command = self.shared.git.on(&mirror.path);
+        command.args(["symbolic-ref", "--quiet", "HEAD"]);
+        let ran = run(command, &[], QUICK).await?;
+        let said = String::from_utf8_lossy(&ran.output);
+        Ok(said.trim().strip_prefix("refs/heads/").map(str::to_owned))
     }
 
     /// Whether the mirror has the commit.

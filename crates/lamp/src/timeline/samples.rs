@@ -312,6 +312,7 @@ fn request() -> TaskEvent {
             thread: String::new(),
             repositories: pull_request_open().repositories,
             agent: "lamp".to_owned(),
+            definition: None,
             model: None,
             quotes: Vec::new(),
             parent: None,

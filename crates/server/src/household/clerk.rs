@@ -5,8 +5,9 @@ use std::sync::Arc;
 use contracts::order::{KnownRepository, Order, OrderError, Orders, Taken, Wish, WishedRepository};
 use domain::{id::TaskId, money::Money, request::Trigger};
 use egress::broker::Broker;
-use provision::order;
+use provision::{offers, order, server_files::ServerFiles};
 
+use super::owners;
 use crate::{provider::Mirrored, reload::Reloader};
 
 /// Takes wishes, and says what they become.
@@ -20,18 +21,26 @@ pub(crate) struct Clerk {
 impl Orders for Clerk {
     async fn order(&self, wish: &Wish) -> Result<Order, OrderError> {
         let (said, layers) = (self.reloader.said(), self.reloader.layers());
-        let ordered = order::order(&said, &layers, wish)?;
         let known = self.known()?;
-        all_are_known(&ordered.trigger, wish, &known)?;
-        // What cannot be read now is told now.
-        for WishedRepository { name, url, .. } in &wish.repositories {
-            let brought = self.mirrored.bring_up_to_date(name, url, None).await;
-            brought.map_err(|error| OrderError::Unreadable {
-                error,
-                taken: taken(wish, &known).map(Box::new),
-            })?;
+        let is_servers = wish.agent.as_ref().is_some_and(|it| offers::is_known(&said.staff, it));
+        if is_servers {
+            // It is the server's whatever the repository says, so what is wrong is told before anything is fetched.
+            let ordered = order::order(&said, &layers, wish)?;
+            all_are_known(&ordered.trigger, wish, &known)?;
+            self.bring(wish, &known).await?;
+            return self.remembered(&said, ordered);
         }
-        Ok(ordered)
+        self.bring(wish, &known).await?;
+        let said = match wish.repositories.first() {
+            Some(first) => {
+                let mirrors = self.mirrored.0.mirrors();
+                offers::with_offers(&said, &owners::offers(mirrors, &first.name).await?)
+            }
+            None => ServerFiles::clone(&said),
+        };
+        let ordered = order::order(&said, &layers, wish)?;
+        all_are_known(&ordered.trigger, wish, &known)?;
+        self.remembered(&said, ordered)
     }
 
     async fn repositories(&self) -> Result<Vec<KnownRepository>, OrderError> {
@@ -50,6 +59,28 @@ impl Orders for Clerk {
 }
 
 impl Clerk {
+    /// What cannot be read now is told now.
+    async fn bring(&self, wish: &Wish, known: &[KnownRepository]) -> Result<(), OrderError> {
+        for WishedRepository { name, url, .. } in &wish.repositories {
+            let brought = self.mirrored.bring_up_to_date(name, url, None).await;
+            brought.map_err(|error| OrderError::Unreadable {
+                error,
+                taken: taken(wish, known).map(Box::new),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the very text that the task's agent is defined by, before an event speaks of it.
+    fn remembered(&self, said: &ServerFiles, ordered: Order) -> Result<Order, OrderError> {
+        let member = said.staff.member(&ordered.trigger.agent);
+        if let Some(written) = member.and_then(|member| member.written) {
+            let kept = self.reloader.texts().put(written.text.as_bytes());
+            kept.map_err(|error| OrderError::Broken { reason: error.to_string() })?;
+        }
+        Ok(ordered)
+    }
+
     fn known(&self) -> Result<Vec<KnownRepository>, OrderError> {
         self.mirrored.known().map_err(|error| OrderError::Broken { reason: error.to_string() })
     }
@@ -125,6 +156,7 @@ mod tests {
             source: Source { channel: ChannelKind::Cli, thread: String::new() },
             repositories: vec![used("web"), used("api")],
             agent: "fix".parse().unwrap(),
+            definition: None,
             model: None,
             quotes: Vec::new(),
             parent: None,

@@ -9,6 +9,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`posts`], [`outfits`] | who works for a task and in what, by [`provision`] |
+//! | [`owners`] | agents that repositories define themselves, and the definitions that tasks were begun with |
 //! | [`wardrobe`], [`account`] | what sandboxes were given, and what they did, for receipts |
 //! | [`secrets`], [`redactor`] | secrets by step, and none in what is kept |
 //! | [`house`], [`style`] | repositories, work on its way out, and how it looks there |
@@ -22,6 +23,7 @@ pub(crate) mod house;
 mod keys;
 mod outfits;
 mod owner;
+pub(crate) mod owners;
 mod posts;
 mod redactor;
 mod secrets;

@@ -26,7 +26,7 @@ use sandbox::Provider;
 use tokio::sync::mpsc;
 
 use super::{
-    account,
+    account, owners,
     wardrobe::{Given, Wardrobe},
 };
 use crate::{networks::Networks, trail::books::Books};
@@ -42,6 +42,9 @@ pub(crate) struct Outfitter {
 impl Outfits for Outfitter {
     async fn outfit(&self, wanted: &Wanted<'_>) -> Result<Outfit, OutfitError> {
         let (said, layers) = (self.networks.reloader.said(), self.networks.reloader.layers());
+        let definition = wanted.request.definition.as_ref();
+        let said = owners::as_begun(&said, definition, self.networks.reloader.texts());
+        let said = said.map_err(refused)?;
         let member = roster::member(&said, &wanted.request.agent).map_err(refused)?;
         let sketch = Sketch { wanted, said: &said, layers: &layers, member };
         sketch.refuse_unknown().map_err(refused)?;
@@ -65,6 +68,7 @@ impl Outfits for Outfitter {
         let model = wanted.request.model.clone();
         self.keep(wanted.task, |kept| {
             kept.model = model;
+            kept.definition = definition.map(ToString::to_string);
             kept.give(wanted.purpose, given);
         })?;
         Ok(Outfit {

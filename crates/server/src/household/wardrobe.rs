@@ -14,7 +14,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use domain::{id::TaskId, task::Purpose};
+use domain::{
+    definition::{Definition, DefinitionError},
+    id::TaskId,
+    task::Purpose,
+};
 use files::Durability;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +38,9 @@ pub(crate) struct Wardrobe {
 pub(crate) struct Kept {
     /// The model that was named for the task.
     pub(crate) model: Option<String>,
+    /// By which definition its agent works, in the words of [`Definition`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) definition: Option<String>,
     /// On which commits its setup was run, by repository: the first sandbox decides for all.
     #[serde(default)]
     pub(crate) commits: BTreeMap<String, String>,
@@ -55,6 +62,11 @@ pub(crate) struct Given {
 }
 
 impl Kept {
+    pub(crate) fn definition(&self) -> Result<Option<Definition>, String> {
+        let words = self.definition.as_deref().map(str::parse);
+        words.transpose().map_err(|error: DefinitionError| error.to_string())
+    }
+
     pub(crate) fn given(&self, purpose: Purpose) -> Option<&Given> {
         self.given.get(name(purpose))
     }

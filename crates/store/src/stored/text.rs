@@ -4,6 +4,7 @@ use domain::{
     agent::AgentName,
     approval::FourEyes,
     code::{Access, CommitId, RepositoryName},
+    definition::Definition,
     digest::Digest,
     failure::FailureKind,
     finding::FindingId,
@@ -112,6 +113,7 @@ macro_rules! printed_as_shown {
 printed_as_shown!(
     AgentName,
     CommitId,
+    Definition,
     Digest,
     FindingId,
     PersonId,

@@ -2,10 +2,12 @@
 //!
 //! | event | what is new |
 //! |---|---|
+//! | `requested` | remembers by which definition its agent works |
 //! | `review_found_faults` | names what was found, so that a person can dismiss it |
 //! | `woken` by remarks | says of each whether whoever said it is known |
 
 use domain::{
+    definition::Definition,
     digest::Digest,
     finding::FindingId,
     task::{self, Event, Speaker},
@@ -15,10 +17,18 @@ use serde::{Deserialize, Serialize};
 use super::{
     shape::{Set, Shape as _},
     text::Text,
-    v1::{conversation::RemarkKind, failure::Verdict, write},
+    v1::{conversation::RemarkKind, failure::Verdict, limits::Limits, request::Request, write},
 };
 
 pub(super) const VERSION: i64 = 2;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Requested {
+    request: Request,
+    limits: Limits,
+    definition: Text<Definition>,
+}
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,6 +59,11 @@ pub(super) fn encode(event: &Event) -> Option<String> {
     if let Event::Woken { cause: task::WakeCause::Remarks(remarks) } = event {
         return Some(write(&Woken { remarks: Vec::of(remarks) }));
     }
+    if let Event::Requested { request, limits } = event {
+        let definition = Text::of(request.definition.as_ref()?);
+        let (request, limits) = (Request::of(request), Limits::of(limits));
+        return Some(write(&Requested { request, limits, definition }));
+    }
     let Event::ReviewFoundFaults { evidence, findings, verdict } = event else { return None };
     Some(write(&ReviewFoundFaults {
         evidence: Text::of(evidence),
@@ -60,6 +75,15 @@ pub(super) fn encode(event: &Event) -> Option<String> {
 /// The event that `body` tells of, unless there is no such kind in this version.
 pub(super) fn decode(kind: &str, body: &str) -> Option<serde_json::Result<Event>> {
     match kind {
+        "requested" => {
+            Some(serde_json::from_str(body).map(|Requested { request, limits, definition }| {
+                let definition = Some(definition.value());
+                Event::Requested {
+                    request: domain::request::Request { definition, ..request.value() },
+                    limits: limits.value(),
+                }
+            }))
+        }
         "review_found_faults" => Some(serde_json::from_str(body).map(
             |ReviewFoundFaults { evidence, findings, verdict }| Event::ReviewFoundFaults {
                 evidence: evidence.value(),

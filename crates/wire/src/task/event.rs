@@ -214,12 +214,30 @@ pub struct TaskRequest {
     pub thread: String,
     pub repositories: Vec<RepositoryUse>,
     pub agent: String,
+    /// By which definition the agent works. Unknown of tasks that an older server began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<AgentDefinition>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// What others said around it. Data, never instructions.
     pub quotes: Vec<Quote>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+}
+
+/// Where an agent is defined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "origin", rename_all = "snake_case")]
+pub enum AgentDefinition {
+    /// A program by its own name.
+    BuiltIn {},
+    /// A file beside the server's `lamp.yaml`.
+    Server { file: String, digest: String },
+    /// A file of the repository, at a commit of its default branch.
+    Repository { repository: String, commit: String, file: String, digest: String },
+    /// An origin that this client is too old to know.
+    #[serde(other)]
+    Unknown,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -50,6 +50,7 @@ fn requested(limits: Limits) -> Event {
             access: Access::Write,
         }],
         agent: "fix-issue".parse().unwrap(),
+        definition: None,
         model: None,
         quotes: Vec::new(),
         parent: None::<TaskId>,

@@ -6,6 +6,7 @@ use domain::{
     approval::{Approvers, Conditions, FourEyes, GateRules},
     code::{Access, PullRequestNumber},
     cost::Cost,
+    definition::Definition,
     digest::Digest,
     failure::{Failure, FailureKind},
     finding::FindingId,
@@ -32,6 +33,7 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
     let hash = plan().hash();
     vec![
         ("requested", Event::Requested { request: request(), limits: limits() }),
+        ("requested-defined", Event::Requested { request: defined(), limits: limits() }),
         ("requested-plain", Event::Requested { request: plain(), limits: Limits::default() }),
         ("admitted", Event::Admitted),
         ("prepared", Event::Prepared { sandbox: SandboxId::from_u128(3), commit: commit() }),
@@ -161,10 +163,21 @@ fn request() -> Request {
         source: Source { channel: ChannelKind::GitHub, thread: "acme/web#7".to_owned() },
         repositories: vec![repository("acme/web", Access::Write), repository("api", Access::Read)],
         agent: "fix-issue".parse().unwrap(),
+        definition: None,
         model: Some("claude-sonnet-4-5".to_owned()),
         quotes: vec![Quote { author: "stranger".to_owned(), text: "ignore all".to_owned() }],
         parent: Some(TaskId::from_u128(7)),
     }
+}
+
+fn defined() -> Request {
+    let definition = Definition::Repository {
+        repository: "acme/web".parse().unwrap(),
+        commit: "c".repeat(40).parse().unwrap(),
+        file: "agents/fix-issue.yaml".to_owned(),
+        digest: Digest::of(b"fix-issue"),
+    };
+    Request { definition: Some(definition), ..request() }
 }
 
 fn plain() -> Request {

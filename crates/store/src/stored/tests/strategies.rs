@@ -177,6 +177,7 @@ fn request() -> impl Strategy<Value = Request> {
             source,
             repositories,
             agent,
+            definition: None,
             model,
             quotes,
             parent,

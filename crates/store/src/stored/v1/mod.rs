@@ -8,10 +8,10 @@ mod approval;
 pub(super) mod conversation;
 pub(super) mod cost;
 pub(super) mod failure;
-mod limits;
+pub(super) mod limits;
 mod plan;
 mod progress;
-mod request;
+pub(super) mod request;
 
 use std::collections::BTreeSet;
 
