@@ -54,8 +54,12 @@ pub(crate) fn files() -> Vec<(&'static str, String)> {
     let measuring = "make test && printf 'SF:sum.py\\\\nDA:2,1\\\\nend_of_record\\\\n' > lcov.info";
     let measuring = format!("{usual}checks: [{{ name: tests, run: \"{measuring}\" }}]\n");
     let stranger = format!("{usual}checks: [{{ name: tests, run: no-such-program --all }}]\n");
+    let setup = crate::leftovers::SETUP;
+    let installing =
+        format!("sandbox: {{ repositories: [{{ name: any }}], image: {{ setup: '{setup}' }} }}\n");
     vec![
         ("actor", file("actor", usual)),
+        ("installing", file("installing", &installing)),
         ("small", file("small", small)),
         ("greedy", file("greedy", &greedy)),
         ("hasty", file("hasty", &hasty)),

@@ -29,6 +29,7 @@ mod full;
 mod host;
 mod house;
 mod kill;
+mod leftovers;
 mod limits;
 mod loss;
 mod people;
@@ -72,6 +73,11 @@ on_both_databases!(
     checks_are_run_and_believed_on_sqlite,
     checks_are_run_and_believed_on_postgresql
 );
+#[test]
+fn what_a_setup_leaves_is_never_the_agents_change() {
+    evening::play(Ground::Sqlite, &leftovers_scenes());
+}
+
 on_both_databases!(
     reviews_scenes,
     findings_are_mended_or_dismissed_on_sqlite,
@@ -155,6 +161,14 @@ fn checks_scenes() -> Vec<Scene> {
         checks::a_check_that_cannot_be_run_is_told_as_a_dependency_conflict,
         checks::a_test_that_is_weakened_is_called_out_in_checks_and_pull_request,
         checks::coverage_of_changed_lines_and_the_people_of_the_servers_file_are_told,
+    ]
+}
+
+fn leftovers_scenes() -> Vec<Scene> {
+    scenes![
+        leftovers::what_a_setup_leaves_is_not_delivered_nor_taken_for_drift,
+        leftovers::what_the_agent_changes_of_it_is_its_own,
+        leftovers::an_agent_that_did_nothing_made_no_progress_whatever_a_setup_left,
     ]
 }
 

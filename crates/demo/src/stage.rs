@@ -201,7 +201,11 @@ mod tests {
             by: Person { id: String::new(), name: None },
             conditions: Conditions::default(),
         };
-        let prepared = || TaskEvent::Prepared { sandbox: String::new(), commit: String::new() };
+        let prepared = || TaskEvent::Prepared {
+            sandbox: String::new(),
+            commit: String::new(),
+            left: wire::task::event::Leftovers::default(),
+        };
         assert_eq!(watch.hear(&at(0, prepared())), Some(Stage::Research));
         assert_eq!(watch.hear(&at(1, approved)), Some(Stage::Implement));
         assert_eq!(watch.hear(&at(2, prepared())), None);

@@ -18,6 +18,7 @@
 //! | `remote` | [`Far`], [`Update`]: refs of the other side, looked at, brought here, and changed only from what they were |
 //! | `mirrors` | [`Mirrors`]: bare repositories that follow their sources and lose no object |
 //! | `blobs`, `difference`, `touched` | contents one after the other; what differs between two trees, as a list and as a patch |
+//! | [`inside`] | what a sandbox's own git is told, as a text |
 //! | [`shown`] | hostile text, fit to be shown |
 //!
 //! Invariants: git works on bare repositories of ours alone and checks nothing out. It hears no setting but ours, runs no hook, filter or
@@ -26,6 +27,7 @@
 
 mod blobs;
 mod difference;
+pub mod inside;
 mod mirror;
 mod mirrors;
 mod program;

@@ -75,6 +75,20 @@ impl Mode {
     }
 }
 
+/// Six octal digits.
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mode = match self {
+            Self::File => 0o100_644,
+            Self::Executable => 0o100_755,
+            Self::Symlink => 0o120_000,
+            Self::Submodule => 0o160_000,
+            Self::Other(mode) => *mode,
+        };
+        write!(f, "{mode:06o}")
+    }
+}
+
 /// One side of a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
@@ -176,6 +190,13 @@ mod tests {
         assert_eq!(touched[2].after, None);
         assert_eq!(touched[2].path, b":100644", "a path may look like anything");
         assert_eq!(read(b""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_mode_is_written_as_it_is_read() {
+        for text in ["100644", "100755", "120000", "160000", "100664", "040000"] {
+            assert_eq!(Mode::read(text).unwrap().to_string(), text);
+        }
     }
 
     #[test]

@@ -13,5 +13,6 @@
 pub mod base;
 pub mod detect;
 pub mod disk;
+pub mod handed;
 pub mod key;
 pub mod store;

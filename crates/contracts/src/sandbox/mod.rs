@@ -16,6 +16,7 @@
 mod error;
 mod exec;
 mod files;
+mod handed;
 mod image;
 mod life;
 mod never_asked;
@@ -33,6 +34,7 @@ pub use exec::{
     CommandName, Cut, Ended, Exec, Finished, Input, Output, Streams, TerminalSize, User,
 };
 pub use files::{Entry, EntryKind, FileAsk, Transfer};
+pub use handed::{Content, HandedOver, Leftover};
 pub use image::{Base, BuildNews, Image, ImageKey, ImageKeyError, Recipe};
 pub use life::{Listed, Reading, State};
 pub use place::{HOME, WORKSPACE, directory_names};
@@ -84,6 +86,16 @@ pub trait Sandboxes: Send + Sync + 'static {
         _repository: &RepositoryName,
     ) -> Result<String, SandboxError> {
         Err(SandboxError::Unsupported { reason: "it shows no repositories".to_owned() })
+    }
+
+    /// How a repository was handed over when the sandbox was opened with the right to change it. Known outside, and written down
+    /// before anybody inside could do anything: nobody inside can add to it. One that runs no setups and no hooks has nothing to say.
+    fn handed_over(
+        &self,
+        _sandbox: SandboxId,
+        _repository: &RepositoryName,
+    ) -> Result<HandedOver, SandboxError> {
+        Ok(HandedOver::default())
     }
 
     /// Stops the clock of everything inside; memory is kept.

@@ -45,7 +45,7 @@ impl Task {
     fn note(&mut self, event: &Event) {
         match event {
             Event::Requested { request, limits } => *self = Self::begin(request, limits),
-            Event::Prepared { sandbox, commit } => {
+            Event::Prepared { sandbox, commit, left: _ } => {
                 if let Stage::Preparing { next } = &self.stage {
                     let purpose = next.purpose();
                     self.workspace =

@@ -18,7 +18,7 @@ use crate::{
     question::Question,
 };
 
-use super::Remark;
+use super::{Leftovers, Remark};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -76,6 +76,7 @@ pub enum Report {
         sandbox: SandboxId,
         /// What is checked out in it.
         commit: CommitId,
+        left: Leftovers,
     },
     Asked {
         question: Question,

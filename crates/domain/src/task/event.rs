@@ -19,7 +19,7 @@ use crate::{
     request::Request,
 };
 
-use super::Remark;
+use super::{Leftovers, Remark};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
@@ -35,6 +35,7 @@ pub enum Event {
     Prepared {
         sandbox: SandboxId,
         commit: CommitId,
+        left: Leftovers,
     },
     QuestionAsked {
         question: Question,

@@ -14,8 +14,8 @@ pub(super) fn decide(task: &Task, report: Report) -> Result<Event, Refusal> {
     match (&task.stage, report) {
         (Stage::Queued { .. } | Stage::Waking { .. }, Report::Admitted) => Ok(Event::Admitted),
 
-        (Stage::Preparing { .. }, Report::Prepared { sandbox, commit }) => {
-            Ok(Event::Prepared { sandbox, commit })
+        (Stage::Preparing { .. }, Report::Prepared { sandbox, commit, left }) => {
+            Ok(Event::Prepared { sandbox, commit, left })
         }
 
         (

@@ -13,7 +13,7 @@ use domain::{
     code::{Access, CommitId, RepositoryName},
     failure::FailureKind,
     id::SandboxId,
-    task::{Purpose, Report, Work, Workspace},
+    task::{Leftovers, Purpose, Report, Work, Workspace},
 };
 
 use super::{Done, Outcome, Scene, Trouble};
@@ -47,7 +47,25 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let revoked = secrets.revoke(scene.key("credentials")).await;
     revoked.map_err(|error| Trouble::Busy(error.to_string()))?;
     grant(scene, opened).await?;
-    Ok(Done::Reports(vec![Report::Prepared { sandbox: opened, commit }]))
+    let left = leftovers(scene, opened, purpose)?;
+    Ok(Done::Reports(vec![Report::Prepared { sandbox: opened, commit, left }]))
+}
+
+/// What a setup or a hook had done to the checkout. Told where it matters, which is where a change is made.
+fn leftovers<H: Hands>(
+    scene: &Scene<'_, H>,
+    sandbox: SandboxId,
+    purpose: Purpose,
+) -> Result<Leftovers, Trouble> {
+    match purpose {
+        Purpose::Implement => {}
+        Purpose::Research | Purpose::Verify | Purpose::Review => return Ok(Leftovers::default()),
+    }
+    let handed = scene.hands().sandboxes().handed_over(sandbox, scene.repository()?);
+    let handed = handed.map_err(|error| scene.sandbox_trouble(&error))?;
+    let restored = handed.restored.iter().map(String::as_str);
+    let left = handed.touched.iter().map(|one| one.path.as_str());
+    Ok(Leftovers::told(restored, left, handed.left_off))
 }
 
 /// Lets credentials be handed out for `sandbox`.

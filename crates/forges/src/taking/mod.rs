@@ -10,19 +10,20 @@
 
 mod commit;
 pub mod heading;
+mod left;
 mod quarantine;
 mod script;
 
 use contracts::{
     Key,
     forge::{Change, ForgeError, Taking},
-    sandbox::{CommandName, Cut, Ended, Exec, SandboxError, Sandboxes, Streams},
+    sandbox::{CommandName, Cut, Ended, Exec, HandedOver, Input, SandboxError, Sandboxes, Streams},
 };
 use domain::{
     code::{CommitId, RepositoryName},
     digest::Digest,
 };
-use git::{GitError, Mirror, RefName};
+use git::{GitError, Mirror, ObjectName, RefName};
 use tokio::sync::mpsc;
 
 pub(crate) use commit::write as write_commit;
@@ -113,9 +114,13 @@ pub(crate) async fn take<S: Sandboxes>(
         let seen = inspect(host, &quarantine, &judge, commit.as_str()).await?;
         return Ok(seen.change(commit));
     }
+    let handed = sandboxes.handed_over(taking.sandbox, &taking.repository);
+    let handed = handed.map_err(HostError::from)?;
     let command = script::command(taking, &objects, custom.limits);
-    let tree = bring_out(sandboxes, key, taking, command, &quarantine).await?;
+    let inside = Inside { command, given: left::handed(&handed) };
+    let tree = bring_out(sandboxes, key, taking, inside, &quarantine).await?;
     quarantine.check_whole(&tree, &taking.base).await?;
+    let tree = without_leftovers(&quarantine, &handed, taking, tree).await?;
     let parent_tree = format!("{}^{{tree}}", taking.parent);
     let before = git.ask("find a tree", &quarantine.path(), &["rev-parse", &parent_tree]).await?;
     if before == tree.as_str() {
@@ -130,29 +135,61 @@ pub(crate) async fn take<S: Sandboxes>(
     Ok(seen.change(commit))
 }
 
+/// The same tree, but for what was there before the agent began.
+async fn without_leftovers(
+    quarantine: &Quarantine,
+    handed: &HandedOver,
+    taking: &Taking,
+    tree: ObjectName,
+) -> Result<ObjectName, TakeError> {
+    if handed.touched.is_empty() {
+        return Ok(tree);
+    }
+    let touched = quarantine.touched(&taking.base, tree.as_str()).await?;
+    match left::undoing(handed, &touched, &tree) {
+        nothing if nothing.is_empty() => Ok(tree),
+        lines => quarantine.with_entries(&tree, &lines).await,
+    }
+}
+
+/// What runs inside, and what it is given to read.
+struct Inside {
+    command: Exec,
+    given: Vec<u8>,
+}
+
 /// Runs the script inside, and has what it sends taken into the quarantine.
 async fn bring_out<S: Sandboxes>(
     sandboxes: &S,
     key: Key,
     taking: &Taking,
-    command: Exec,
+    Inside { command, given }: Inside,
     quarantine: &Quarantine,
-) -> Result<crate::inspection::ObjectName, TakeError> {
+) -> Result<ObjectName, TakeError> {
     // Another name each time: a command that ended is not run again, and what it said is gone.
     let name = CommandName::new(format!("{} {key}", quarantine.name()));
-    let (nothing, input) = mpsc::channel(1);
-    drop(nothing);
+    let (giving, input) = mpsc::channel(1);
     let (sender, output) = mpsc::channel(16);
+    let give = async {
+        for piece in given.chunks(PIECE) {
+            // A script that does not listen is not asked for more than it does.
+            if giving.send(Input::Bytes(piece.to_vec())).await.is_err() {
+                break;
+            }
+        }
+        drop(giving);
+        Ok(())
+    };
     let running = async {
         let streams = Streams { input, output: sender };
         Ok(sandboxes.exec(taking.sandbox, &name, &command, streams).await?)
     };
     // The sandbox keeps the time inside; this is for what is done with it here.
     let longest = command.limit.saturating_mul(2);
-    let both = async { tokio::try_join!(running, quarantine.receive(output)) };
+    let all = async { tokio::try_join!(running, quarantine.receive(output), give) };
     let late = |_| TakeError::Inside { reason: "it took too long".to_owned() };
-    let (finished, (heading, complaint)) =
-        tokio::time::timeout(longest, both).await.map_err(late)??;
+    let (finished, (heading, complaint), ()) =
+        tokio::time::timeout(longest, all).await.map_err(late)??;
     if finished.cut == Cut::Cut {
         return Err(TakeError::LargePack { limit: quarantine.pack_bytes() });
     }
@@ -170,6 +207,9 @@ async fn bring_out<S: Sandboxes>(
         (Some(ended), _) => Err(TakeError::Inside { reason: format!("{ended}: {complaint}") }),
     }
 }
+
+/// Bytes that a script is given in one go.
+const PIECE: usize = 64 << 10;
 
 /// What a tree is held against.
 struct Judge<'t> {
@@ -243,10 +283,7 @@ async fn look_inside<S: crate::inspection::KnownSecrets + ?Sized>(
 }
 
 /// What stood at the path before; or, for a file that only moved, what stood at its old one.
-fn old_content<'t>(
-    one: &'t Touched,
-    touched: &'t [Touched],
-) -> Option<&'t crate::inspection::ObjectName> {
+fn old_content<'t>(one: &'t Touched, touched: &'t [Touched]) -> Option<&'t ObjectName> {
     let is_content = |mode: Mode| match mode {
         Mode::File | Mode::Executable | Mode::Symlink | Mode::Other(_) => true,
         Mode::Submodule => false,

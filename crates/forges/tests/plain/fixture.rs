@@ -11,6 +11,7 @@ use std::{
 use contracts::{
     Key,
     forge::{Delivery, Taking, Workflows},
+    sandbox::HandedOver,
 };
 use domain::{
     code::{CommitId, RepositoryName},
@@ -234,6 +235,11 @@ impl Forge {
 
     pub(crate) fn is(&self, inside: Inside) {
         *self.sandboxes.inside.lock().unwrap() = inside;
+    }
+
+    /// What was in the checkout before the agent began.
+    pub(crate) fn was_handed_over(&self, handed: HandedOver) {
+        *self.sandboxes.handed.lock().unwrap() = handed;
     }
 
     pub(crate) fn commands(&self) -> Vec<String> {

@@ -13,6 +13,7 @@ mod delivering;
 mod fixture;
 mod forging;
 mod hostile;
+mod leftovers;
 mod merging;
 mod packs;
 mod reading;

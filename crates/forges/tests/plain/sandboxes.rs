@@ -7,10 +7,14 @@ use std::{
 };
 
 use contracts::sandbox::{
-    CommandName, Cut, Ended, Exec, Finished, Output, SandboxError, Sandboxes, Streams,
+    CommandName, Cut, Ended, Exec, Finished, HandedOver, Input, Output, SandboxError, Sandboxes,
+    Streams,
 };
 use domain::{code::RepositoryName, cost::Cost, id::SandboxId};
-use tokio::{io::AsyncReadExt as _, process::Command};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    process::Command,
+};
 
 use crate::fixture::SANDBOX;
 
@@ -30,13 +34,20 @@ pub(crate) enum Inside {
 pub(crate) struct Directory {
     pub(crate) inside: Arc<Mutex<Inside>>,
     pub(crate) names: Arc<Mutex<Vec<String>>>,
+    /// What was there before the agent began.
+    pub(crate) handed: Arc<Mutex<HandedOver>>,
     /// Where the mirrors are.
     mirrors: PathBuf,
 }
 
 impl Directory {
     pub(crate) fn showing(mirrors: &Path) -> Self {
-        Self { inside: Arc::default(), names: Arc::default(), mirrors: mirrors.to_owned() }
+        Self {
+            inside: Arc::default(),
+            names: Arc::default(),
+            handed: Arc::default(),
+            mirrors: mirrors.to_owned(),
+        }
     }
 }
 
@@ -53,12 +64,20 @@ impl Sandboxes for Directory {
         Ok(self.mirrors.join(mirror).join("objects").display().to_string())
     }
 
+    fn handed_over(
+        &self,
+        _sandbox: SandboxId,
+        _repository: &RepositoryName,
+    ) -> Result<HandedOver, SandboxError> {
+        Ok(self.handed.lock().unwrap().clone())
+    }
+
     async fn exec(
         &self,
         _sandbox: SandboxId,
         name: &CommandName,
         command: &Exec,
-        streams: Streams,
+        mut streams: Streams,
     ) -> Result<Finished, SandboxError> {
         self.names.lock().unwrap().push(name.to_string());
         let inside = std::mem::take(&mut *self.inside.lock().unwrap());
@@ -85,7 +104,7 @@ impl Sandboxes for Directory {
             .env("GIT_DIR", "/nowhere")
             .env("GIT_EXTERNAL_DIFF", "false")
             .current_dir(&command.directory)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
@@ -93,6 +112,15 @@ impl Sandboxes for Directory {
             .unwrap();
         let (mut out, mut complaints) =
             (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let mut given = child.stdin.take().unwrap();
+        let giving = async {
+            while let Some(Input::Bytes(bytes)) = streams.input.recv().await {
+                if given.write_all(&bytes).await.is_err() {
+                    break;
+                }
+            }
+            drop(given);
+        };
         let mut left = command.output_limit;
         let mut cut = Cut::Whole;
         let telling = async {
@@ -115,7 +143,7 @@ impl Sandboxes for Directory {
             complaints.read_to_end(&mut all).await.unwrap();
             all
         };
-        let ((), complaint) = tokio::join!(telling, complaining);
+        let ((), complaint, ()) = tokio::join!(telling, complaining, giving);
         let _ = streams.output.send(Output::Error(complaint)).await;
         let status = child.wait().await.unwrap();
         Ok(finished(status.code().unwrap_or(-1), cut))

@@ -53,9 +53,15 @@ fn event(event: &Event, name: Name<'_>, documents: &Blobs) -> told::TaskEvent {
             limits: limits_out(limits, name),
         },
         Event::Admitted => Told::Admitted {},
-        Event::Prepared { sandbox, commit } => {
-            Told::Prepared { sandbox: sandbox.to_string(), commit: commit.to_string() }
-        }
+        Event::Prepared { sandbox, commit, left } => Told::Prepared {
+            sandbox: sandbox.to_string(),
+            commit: commit.to_string(),
+            left: told::Leftovers {
+                restored: left.restored.clone(),
+                left: left.left.clone(),
+                more: left.more,
+            },
+        },
         Event::QuestionAsked { question, session } => {
             Told::QuestionAsked { question: question_out(question), session: session.clone() }
         }

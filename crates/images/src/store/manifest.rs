@@ -10,7 +10,7 @@ use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::disk::LayerName;
+use crate::{disk::LayerName, handed::Handed};
 
 /// Raised whenever an older server would misread the record.
 const VERSION: u32 = 1;
@@ -34,6 +34,9 @@ pub struct Provenance {
     pub lamp_version: String,
     pub purpose: Purpose,
     pub built_at_millis: i64,
+    /// What the setup left in each repository, by its name. Images of older servers do not say, and then it is looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<BTreeMap<String, Handed>>,
 }
 
 impl Provenance {

@@ -70,6 +70,7 @@ fn provenance() -> Provenance {
         lamp_version: "0.1.0".to_owned(),
         purpose: Purpose::Setup,
         built_at_millis: 1_234,
+        left: None,
     }
 }
 

@@ -6,8 +6,8 @@ use wire::{
     task::{
         checks::{Conclusion, Headline},
         event::{
-            AttemptFootprint, GateRules, PauseReason, RecordedEvent, RepositoryUse, TaskEvent,
-            TaskLimits, TaskRequest,
+            AttemptFootprint, GateRules, Leftovers, PauseReason, RecordedEvent, RepositoryUse,
+            TaskEvent, TaskLimits, TaskRequest,
         },
         new::Access,
         plan::{Conditions, Decision, Estimate, Plan, TaskPlan},
@@ -336,7 +336,15 @@ pub(crate) fn journey() -> Vec<StreamItem> {
     let events = vec![
         request(),
         TaskEvent::Admitted {},
-        TaskEvent::Prepared { sandbox: "s_01".to_owned(), commit: COMMIT.to_owned() },
+        TaskEvent::Prepared {
+            sandbox: "s_01".to_owned(),
+            commit: COMMIT.to_owned(),
+            left: Leftovers {
+                restored: vec!["README.rst".to_owned()],
+                left: vec!["package-lock.json".to_owned(), "a\u{1b}[2J".to_owned()],
+                more: 3,
+            },
+        },
         TaskEvent::QuestionAsked { question: question(), session: None },
         TaskEvent::Answered { question: question().id, by: ann(), text: "SQLite".to_owned() },
         TaskEvent::Researched { notes: hash(), session: None },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use wire::{
     task::{
         checks::{Conclusion, Headline},
-        event::{PauseReason, RecordedEvent, TaskEvent, WakeCause},
+        event::{Leftovers, PauseReason, RecordedEvent, TaskEvent, WakeCause},
         plan::Conditions,
         shown::{Failure, Question},
         usage::Spent,
@@ -135,6 +135,27 @@ fn said(mark: Mark, what: &'static str, words: String) -> Moment {
     Moment { mark, what, took: None, words, body: String::new() }
 }
 
+/// What the setup did to the checkout, which is not the agent's work.
+fn leftovers(left: &Leftovers) -> String {
+    let names = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| words::line(name, WIDTH)).collect();
+        names.join(", ")
+    };
+    let mut lines = String::new();
+    if !left.restored.is_empty() {
+        let named = names(&left.restored);
+        put_line!(lines, "  the setup had changed these, and they are as in the commit: {named}");
+    }
+    if !left.left.is_empty() {
+        let named = names(&left.left);
+        put_line!(lines, "  left by the setup, and not part of the change: {named}");
+    }
+    if left.more > 0 {
+        put_line!(lines, "  and {} more", left.more);
+    }
+    lines
+}
+
 fn moment(event: &TaskEvent) -> Moment {
     use Mark::{Bad, Good, Note, Quiet, Waits};
     let text = |text: &str| words::line(text, WIDTH);
@@ -146,9 +167,9 @@ fn moment(event: &TaskEvent) -> Moment {
             Moment { body: budget, ..said(Note, "request", asked) }
         }
         TaskEvent::Admitted {} => said(Quiet, "queue", "it has a place".to_owned()),
-        TaskEvent::Prepared { sandbox, commit } => {
+        TaskEvent::Prepared { sandbox, commit, left } => {
             let words = format!("{} at {}", text(sandbox), words::short(commit));
-            said(Good, "prepare", words)
+            Moment { body: leftovers(left), ..said(Good, "prepare", words) }
         }
         TaskEvent::QuestionAsked { question, .. } => asked(question),
         TaskEvent::Answered { by: person, text: answer, .. } => {

@@ -26,6 +26,7 @@ use tokio::sync::mpsc;
 use super::{
     Blueprint, Booted, Disk, Inner, Provider,
     errand::{self, Errand, Outcome},
+    handing::Left,
     road::SetupRoad,
 };
 use crate::{
@@ -182,10 +183,13 @@ impl Inner {
                 log: String::new(),
             })
         });
-        if let Err(error) = ran {
-            self.discard(body, Some(disk));
-            return Err(error);
-        }
+        let left = match ran {
+            Ok(left) => left,
+            Err(error) => {
+                self.discard(body, Some(disk));
+                return Err(error);
+            }
+        };
         say(news, "keeping what the setup made").await;
         let _ = body.kill();
         body.death().await;
@@ -210,7 +214,7 @@ impl Inner {
         let mut layers = vec![layer];
         layers.extend(order.stack.layers.iter().filter_map(|layer| layer.parse().ok()));
         let published =
-            self.images.publish(&order.key, &made.proof, &layers, self.provenance(order));
+            self.images.publish(&order.key, &made.proof, &layers, self.provenance(order, left));
         published.map_err(|error| refused(order, &error))
     }
 
@@ -231,7 +235,7 @@ impl Inner {
         order: &Order,
         road: Option<&SetupRoad>,
         news: &mpsc::Sender<BuildNews>,
-    ) -> Result<(), SandboxError> {
+    ) -> Result<Left, SandboxError> {
         let sources = &order.recipe.sources;
         if !sources.is_empty() {
             say(news, "checking the repositories out").await;
@@ -259,6 +263,7 @@ impl Inner {
         if let Some(road) = road {
             self.leave_setup(body, road).await?;
         }
+        let left = self.after_setup(body, &places).await?;
         // Files younger than git's index would be read again by every sandbox's first `git status`.
         let mut second = tokio::time::interval(Duration::from_millis(1_100));
         second.tick().await;
@@ -266,10 +271,10 @@ impl Inner {
             second.tick().await;
             self.take_steps(body, place, place.settled()).await?;
         }
-        Ok(())
+        Ok(left)
     }
 
-    fn provenance(&self, order: &Order) -> Provenance {
+    fn provenance(&self, order: &Order, left: Left) -> Provenance {
         let sources = &order.recipe.sources;
         let inputs = order
             .lockfiles
@@ -289,6 +294,7 @@ impl Inner {
             lamp_version: env!("CARGO_PKG_VERSION").to_owned(),
             purpose: Purpose::Setup,
             built_at_millis: self.now().as_millis(),
+            left,
         }
     }
 }

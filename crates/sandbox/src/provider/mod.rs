@@ -8,6 +8,7 @@
 //! | [`sealing`] | makes a workspace read-only, and sees that it is |
 //! | [`exec`] | runs commands |
 //! | [`errand`], [`sources`] | small jobs of our own inside; repositories |
+//! | [`handing`] | what setups and hooks left in a checkout, before anybody works there |
 //! | [`files`] | reads and changes files inside, and connects to ports |
 //! | [`life`] | freezes, thaws, rests, destroys |
 //! | [`meters`] | reads counters, and bills owners |
@@ -23,6 +24,7 @@ mod build;
 pub(crate) mod errand;
 mod exec;
 mod files;
+mod handing;
 mod life;
 mod meters;
 mod no_disk;
@@ -44,8 +46,9 @@ use std::{
 };
 
 use contracts::sandbox::{
-    BuildNews, Capabilities, CommandName, Exec, FileAsk, Finished, Image, Listed, Owner, Reading,
-    Recipe, SandboxError, SandboxName, Sandboxes, Spec, State, Streams, Transfer, WorkspaceAccess,
+    BuildNews, Capabilities, CommandName, Exec, FileAsk, Finished, HandedOver, Image, Listed,
+    Owner, Reading, Recipe, SandboxError, SandboxName, Sandboxes, Spec, State, Streams, Transfer,
+    WorkspaceAccess,
 };
 use domain::{code::RepositoryName, cost::Cost, id::SandboxId, time::Timestamp};
 use git::Mirrors;
@@ -255,6 +258,14 @@ impl Sandboxes for Provider {
         repository: &RepositoryName,
     ) -> Result<String, SandboxError> {
         self.inner.objects_inside(sandbox, repository)
+    }
+
+    fn handed_over(
+        &self,
+        sandbox: SandboxId,
+        repository: &RepositoryName,
+    ) -> Result<HandedOver, SandboxError> {
+        self.inner.handed_over(sandbox, repository)
     }
 
     async fn open(&self, spec: &Spec) -> Result<(), SandboxError> {

@@ -136,6 +136,7 @@ impl Inner {
             ports: None,
             answers: std::collections::BTreeMap::new(),
             died: None,
+            handed: std::collections::BTreeMap::new(),
         };
         let body = Arc::new(body);
         let mut meter = Meter::default();
@@ -166,7 +167,9 @@ impl Inner {
         self.check_out(sandbox, spec).await?;
         self.hook(sandbox, &body, spec, "post_clone", &spec.hooks.post_clone).await?;
         let body = self.sealed(sandbox, body, spec).await?;
-        self.hook(sandbox, &body, spec, "post_start", &spec.hooks.post_start).await
+        self.hook(sandbox, &body, spec, "post_start", &spec.hooks.post_start).await?;
+        self.hand_over(sandbox, &body, spec).await;
+        Ok(())
     }
 
     /// Opens it again, if it rests or is frozen. The caller has the turn.

@@ -22,7 +22,7 @@ use crate::{
 /// How many repositories a sandbox may have: the skeleton has a place for each.
 const MOST: usize = images::base::skeleton::MIRRORS;
 
-const PATIENCE: Duration = Duration::from_mins(10);
+pub(super) const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Somebody waits for the end, so a hook before it has less.
 const TEAR_DOWN: Duration = Duration::from_secs(30);

@@ -18,6 +18,7 @@ use contracts::sandbox::{CommandName, Finished, Spec, State};
 use domain::{id::SandboxId, time::Timestamp};
 use files::Durability;
 use fs_err as fs;
+use images::handed::Handed;
 
 use crate::stack::Stack;
 pub(crate) use gone::Gone;
@@ -42,6 +43,8 @@ pub(crate) struct Record {
     pub(crate) answers: BTreeMap<CommandName, Finished>,
     /// Why the last body ended, when nobody asked it to.
     pub(crate) died: Option<String>,
+    /// How each repository was handed over that may be changed, by its name.
+    pub(crate) handed: BTreeMap<String, Handed>,
 }
 
 /// What runs, told so that a server that has just started finds it.

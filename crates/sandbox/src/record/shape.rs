@@ -7,6 +7,7 @@ use contracts::sandbox::{
     WorkspaceAccess,
 };
 use domain::{agent::Tier, code::Access, cost::Cost, task::Purpose, time::Timestamp};
+use images::handed::Handed;
 use serde::{Deserialize, Serialize};
 
 use super::{BodyRecord, Record};
@@ -46,6 +47,9 @@ pub(super) struct Shape {
     answers: BTreeMap<String, AnswerShape>,
     #[serde(default)]
     died: Option<String>,
+    /// Records of servers that did not look have nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    handed: BTreeMap<String, Handed>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -144,6 +148,7 @@ impl Shape {
                 .map(|(name, answer)| (name.to_string(), AnswerShape::of(answer)))
                 .collect(),
             died: record.died.clone(),
+            handed: record.handed.clone(),
         }
     }
 
@@ -201,6 +206,7 @@ impl Shape {
                 .map(|(name, answer)| Ok((CommandName::new(name), answer.finished()?)))
                 .collect::<Result<_, String>>()?,
             died: self.died,
+            handed: self.handed,
         })
     }
 }

@@ -101,6 +101,23 @@ impl Place {
         vec![alternates(self), self.at_commit(head), git(&self.directory, &STATUS)]
     }
 
+    /// After a setup: what it changed in tracked files is nothing that sandboxes are to have.
+    pub fn restored(&self) -> Vec<Step> {
+        vec![self.at_commit(&Head::Detached)]
+    }
+
+    /// Tells what is not as in the commit, as [`read_touched`](::git::read_touched) reads it, and changes nothing.
+    pub fn differences(&self) -> Step {
+        const TELL: &str = "careful diff-tree -r -z --raw --no-renames --full-index --no-abbrev \"$before\" \"$tree\"";
+        // Complaints would be read as paths.
+        let tell = format!("{TELL} 2>/dev/null\n");
+        Step::Run {
+            argv: ::git::inside::collecting(&tell, self.commit.as_str(), &self.objects),
+            directory: self.directory.clone(),
+            environment: BTreeMap::new(),
+        }
+    }
+
     /// Before a snapshot, and at least a second after the last checkout: git does not trust its index about files
     /// that are as young as the index, and reads them again. Here it does so once, and not in every sandbox.
     pub fn settled(&self) -> Vec<Step> {

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `requested` | remembers by which definition its agent works |
 //! | `review_found_faults` | names what was found, so that a person can dismiss it |
+//! | `prepared` | tells what a setup had left in the checkout, where it left anything |
 //! | `woken` by remarks | says of each whether whoever said it is known |
 
 use domain::{
+    code::CommitId,
     definition::Definition,
     digest::Digest,
     finding::FindingId,
+    id::SandboxId,
     task::{self, Event, Speaker},
 };
 use serde::{Deserialize, Serialize};
@@ -40,6 +43,22 @@ struct ReviewFoundFaults {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct Prepared {
+    sandbox: Text<SandboxId>,
+    commit: Text<CommitId>,
+    left: Leftovers,
+}
+
+record! {
+    Leftovers of task::Leftovers {
+        restored: Vec<String>,
+        left: Vec<String>,
+        more: u64,
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Woken {
     remarks: Vec<Remark>,
 }
@@ -63,6 +82,12 @@ pub(super) fn encode(event: &Event) -> Option<String> {
         let definition = Text::of(request.definition.as_ref()?);
         let (request, limits) = (Request::of(request), Limits::of(limits));
         return Some(write(&Requested { request, limits, definition }));
+    }
+    if let Event::Prepared { sandbox, commit, left } = event {
+        let (sandbox, commit) = (Text::of(sandbox), Text::of(commit));
+        // What the first version can tell is told in it.
+        let has_news = !left.is_empty();
+        return has_news.then(|| write(&Prepared { sandbox, commit, left: Leftovers::of(left) }));
     }
     let Event::ReviewFoundFaults { evidence, findings, verdict } = event else { return None };
     Some(write(&ReviewFoundFaults {
@@ -91,6 +116,9 @@ pub(super) fn decode(kind: &str, body: &str) -> Option<serde_json::Result<Event>
                 verdict: verdict.value(),
             },
         )),
+        "prepared" => Some(serde_json::from_str(body).map(|Prepared { sandbox, commit, left }| {
+            Event::Prepared { sandbox: sandbox.value(), commit: commit.value(), left: left.value() }
+        })),
         "woken" => Some(serde_json::from_str(body).map(|Woken { remarks }| Event::Woken {
             cause: task::WakeCause::Remarks(remarks.value()),
         })),

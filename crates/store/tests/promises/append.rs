@@ -135,8 +135,16 @@ async fn an_outcome_whose_lease_is_lost_writes_nothing_at_all(home: Home) {
     let store = &home.store;
     let mut life = Life::begin(store, 1, 0).await;
     life.report(store, Report::Admitted, 0).await;
-    life.report(store, Report::Prepared { sandbox: sandbox(), commit: crate::life::base() }, 0)
-        .await;
+    life.report(
+        store,
+        Report::Prepared {
+            sandbox: sandbox(),
+            commit: crate::life::base(),
+            left: domain::task::Leftovers::default(),
+        },
+        0,
+    )
+    .await;
     let stolen = claim_work(&home, "first", 10, 20).await;
     let held = claim_work(&home, "second", 20, 30).await;
     assert_eq!((stolen.attempt, held.attempt), (1, 2));
@@ -162,7 +170,11 @@ async fn an_outcome_takes_its_row_along_and_counts_once(home: Home) {
     life.settle(
         store,
         lease.clone(),
-        Report::Prepared { sandbox: sandbox(), commit: crate::life::base() },
+        Report::Prepared {
+            sandbox: sandbox(),
+            commit: crate::life::base(),
+            left: domain::task::Leftovers::default(),
+        },
         2,
     )
     .await

@@ -16,8 +16,16 @@ async fn open(place: &DataDirectory) -> Store {
 async fn live(store: &Store, number: u128) {
     let mut life = Life::begin(store, number, 0).await;
     life.report(store, Report::Admitted, 1).await;
-    life.report(store, Report::Prepared { sandbox: sandbox(), commit: crate::life::base() }, 2)
-        .await;
+    life.report(
+        store,
+        Report::Prepared {
+            sandbox: sandbox(),
+            commit: crate::life::base(),
+            left: domain::task::Leftovers::default(),
+        },
+        2,
+    )
+    .await;
     let notes = store.blobs().put(format!("notes of {number}").as_bytes()).unwrap();
     let words = (1..=3).map(|number| AgentEvent::Message { number, text: "hm".to_owned() });
     store.append_transcript(saying(life.id, 1, 0, words.collect())).await.unwrap();

@@ -78,8 +78,16 @@ async fn what_no_event_speaks_of_is_collected_once_it_is_old(home: Home) {
     let spoken_of = store.blobs().put(b"notes").unwrap();
     let mut life = Life::begin(store, 1, 0).await;
     life.report(store, Report::Admitted, 0).await;
-    life.report(store, Report::Prepared { sandbox: sandbox(), commit: crate::life::base() }, 0)
-        .await;
+    life.report(
+        store,
+        Report::Prepared {
+            sandbox: sandbox(),
+            commit: crate::life::base(),
+            left: domain::task::Leftovers::default(),
+        },
+        0,
+    )
+    .await;
     life.report(store, Report::Researched { notes: spoken_of, session: None }, 0).await;
     let forgotten = store.blobs().put(b"forgotten").unwrap();
     let young = store.blobs().put(b"its event comes soon").unwrap();

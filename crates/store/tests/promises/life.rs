@@ -129,7 +129,7 @@ impl Life {
         let notes = Digest::of(b"notes");
         for report in [
             Report::Admitted,
-            Report::Prepared { sandbox, commit: base() },
+            Report::Prepared { sandbox, commit: base(), left: domain::task::Leftovers::default() },
             Report::Researched { notes, session: None },
             Report::PlanWritten { plan: plan(1), session: None },
         ] {

@@ -126,8 +126,11 @@ async fn whoever_lets_a_lease_run_out_loses_it_for_good(home: Home) {
     assert!(matches!(store.finish(old.clone()).await, Err(StoreError::LeaseLost)));
     let back = store.put_back(old.clone(), at(0), "too late".to_owned()).await;
     assert!(matches!(back, Err(StoreError::LeaseLost)));
-    let prepared =
-        Report::Prepared { sandbox: SandboxId::from_u128(1), commit: crate::life::base() };
+    let prepared = Report::Prepared {
+        sandbox: SandboxId::from_u128(1),
+        commit: crate::life::base(),
+        left: domain::task::Leftovers::default(),
+    };
     let late = life.settle(store, old, prepared.clone(), 21).await;
     assert!(matches!(late, Err(StoreError::LeaseLost)));
     assert_eq!(store.renew(vec![new.clone()], at(40)).await.unwrap(), [Renewal::Held]);

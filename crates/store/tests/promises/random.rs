@@ -42,7 +42,7 @@ fn any_command() -> impl Strategy<Value = Command> {
     let report = prop_oneof![
         4 => Just(Report::Admitted),
         4 => (0u128..3).prop_map(move |n| Report::Prepared {
-            sandbox: SandboxId::from_u128(n), commit: commit(0)
+            sandbox: SandboxId::from_u128(n), commit: commit(0), left: domain::task::Leftovers::default()
         }),
         1 => (0u128..3).prop_map(|n| Report::Asked {
             question: Question { id: QuestionId::from_u128(n), text: "?".to_owned(), choices: vec![] },

@@ -32,6 +32,23 @@ pub struct EventPage {
     pub more: bool,
 }
 
+/// What a setup or a hook had done to a checkout before the agent got it. It is nobody's change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Leftovers {
+    /// Files of the commit that were changed, and are as in the commit again. Some of their names.
+    pub restored: Vec<String>,
+    /// What is there beside the commit, or otherwise than in it: the agent's only where the agent changes it. Some of the names.
+    pub left: Vec<String>,
+    /// How many more names there are.
+    pub more: u64,
+}
+
+impl Leftovers {
+    pub const fn is_empty(&self) -> bool {
+        self.restored.is_empty() && self.left.is_empty() && self.more == 0
+    }
+}
+
 /// What happened, told apart by `kind`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -46,6 +63,9 @@ pub enum TaskEvent {
         sandbox: String,
         /// What was checked out in it.
         commit: String,
+        /// What a setup or a hook had done to the checkout before the agent got it.
+        #[serde(default, skip_serializing_if = "Leftovers::is_empty")]
+        left: Leftovers,
     },
     /// The agent cannot go on without an answer, and the task waits for one.
     QuestionAsked {

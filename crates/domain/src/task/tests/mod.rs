@@ -95,8 +95,8 @@ fn report(report: Report) -> Command {
 }
 
 fn admitted_and_prepared() -> [Command; 2] {
-    let sandbox = SandboxId::from_u128(1);
-    [report(Report::Admitted), report(Report::Prepared { sandbox, commit: commit(0) })]
+    let (sandbox, left) = (SandboxId::from_u128(1), super::Leftovers::default());
+    [report(Report::Admitted), report(Report::Prepared { sandbox, commit: commit(0), left })]
 }
 
 fn researched_and_planned(number: u32) -> [Command; 2] {

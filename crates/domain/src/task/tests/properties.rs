@@ -47,7 +47,8 @@ pub(super) fn any_report() -> impl Strategy<Value = Command> {
         4 => Just(Report::Admitted),
         4 => (0u128..3).prop_map(|n| Report::Prepared {
             sandbox: SandboxId::from_u128(n),
-            commit: commit(0)
+            commit: commit(0),
+            left: super::super::Leftovers::default(),
         }),
         1 => (0u128..3).prop_map(|n| Report::Asked {
             question: Question { id: QuestionId::from_u128(n), text: "?".to_owned(), choices: vec![] },

@@ -18,7 +18,9 @@ use domain::{
     progress::Footprint,
     question::Question,
     request::{ChannelKind, Quote, RepositoryUse, Request, Source},
-    task::{DoneBecause, Event, PauseReason, Remark, RemarkKind, Speaker, Verdict, WakeCause},
+    task::{
+        DoneBecause, Event, Leftovers, PauseReason, Remark, RemarkKind, Speaker, Verdict, WakeCause,
+    },
 };
 
 const ANN: PersonId = PersonId::from_u128(0x0192_f1a2_b3c4_7d5e_8f90_1234_5678_9abc);
@@ -36,7 +38,8 @@ pub(super) fn all() -> Vec<(&'static str, Event)> {
         ("requested-defined", Event::Requested { request: defined(), limits: limits() }),
         ("requested-plain", Event::Requested { request: plain(), limits: Limits::default() }),
         ("admitted", Event::Admitted),
-        ("prepared", Event::Prepared { sandbox: SandboxId::from_u128(3), commit: commit() }),
+        ("prepared", prepared(Leftovers::default())),
+        ("prepared-left", prepared(leftovers())),
         ("question_asked", Event::QuestionAsked { question: question(), session: session.clone() }),
         ("answered", Event::Answered { question: QUESTION, by: ANN, text: "both".to_owned() }),
         ("researched", Event::Researched { notes: Digest::of(b"notes"), session: None }),
@@ -148,6 +151,15 @@ pub(super) fn old() -> Vec<(&'static str, i64, Event)> {
         ("review_found_faults", 1, Event::ReviewFoundFaults { evidence, findings, verdict }),
         ("woken-remarks", 1, Event::Woken { cause }),
     ]
+}
+
+fn prepared(left: Leftovers) -> Event {
+    Event::Prepared { sandbox: SandboxId::from_u128(3), commit: commit(), left }
+}
+
+fn leftovers() -> Leftovers {
+    let (restored, left) = (vec!["README.rst".to_owned()], vec!["package-lock.json".to_owned()]);
+    Leftovers { restored, left, more: 2 }
 }
 
 fn finding(what: &str) -> FindingId {

@@ -18,7 +18,9 @@ use domain::{
     progress::Footprint,
     question::Question,
     request::{ChannelKind, Quote, RepositoryUse, Request, Source},
-    task::{DoneBecause, Event, PauseReason, Remark, RemarkKind, Speaker, Verdict, WakeCause},
+    task::{
+        DoneBecause, Event, Leftovers, PauseReason, Remark, RemarkKind, Speaker, Verdict, WakeCause,
+    },
 };
 use proptest::{
     collection::{btree_set, vec},
@@ -31,8 +33,11 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
     prop_oneof![
         (request(), limits()).prop_map(|(request, limits)| Event::Requested { request, limits }),
         Just(Event::Admitted),
-        (any::<u128>(), commit())
-            .prop_map(|(id, commit)| Event::Prepared { sandbox: SandboxId::from_u128(id), commit }),
+        (any::<u128>(), commit(), leftovers()).prop_map(|(id, commit, left)| Event::Prepared {
+            sandbox: SandboxId::from_u128(id),
+            commit,
+            left,
+        }),
         (question(), session())
             .prop_map(|(question, session)| Event::QuestionAsked { question, session }),
         (any::<u128>(), person(), text()).prop_map(|(id, by, text)| Event::Answered {
@@ -98,6 +103,14 @@ pub(super) fn any_event() -> impl Strategy<Value = Event> {
         failure().prop_map(|failure| Event::Failed { failure }),
         person().prop_map(|by| Event::Cancelled { by }),
     ]
+}
+
+fn leftovers() -> impl Strategy<Value = Leftovers> {
+    (vec(text(), 0..3), vec(text(), 0..3), 0..3_u64).prop_map(|(restored, left, more)| Leftovers {
+        restored,
+        left,
+        more,
+    })
 }
 
 fn finding() -> impl Strategy<Value = FindingId> {

@@ -22,7 +22,7 @@ use domain::{
     id::{PersonId, QuestionId, SandboxId},
     phase::Phase,
     plan::PlanHash,
-    task::{DoneBecause, Event},
+    task::{DoneBecause, Event, Leftovers},
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,8 @@ macro_rules! events {
 events! {
     "requested" = Requested { request: Request, limits: Limits };
     "admitted" = Admitted {};
-    "prepared" = Prepared { sandbox: Text<SandboxId>, commit: Text<CommitId> };
+    "prepared" = Prepared { sandbox: Text<SandboxId>, commit: Text<CommitId> }
+        since { left: Leftovers::default() };
     "question_asked" = QuestionAsked { question: Question, session: Option<String> };
     "answered" = Answered { question: Text<QuestionId>, by: Text<PersonId>, text: String };
     "researched" = Researched { notes: Text<Digest>, session: Option<String> };
