@@ -12,6 +12,7 @@
 //! | [`files`], [`server_files`] | what the files say, or what is wrong with them and what to do |
 //! | [`agents`], [`models`], [`roster`] | who works for an agent in each mode, with which model, and where it is asked |
 //! | [`layers`], [`network`] | what a sandbox may reach: never more than every layer allows, and what goes beyond is refused by its name |
+//! | [`found_setup`] | what a setup that nobody wrote may reach |
 //! | [`order`] | what a task is begun with: which repositories, and limits that are the nearest word and never more than the policy's ceilings |
 //! | [`outfit`] | what a sandbox is made of: never weaker walls, never more of anything than the policy's ceilings |
 //! | [`way_out`] | the same files in the terms of `egress`: models, private hosts, registries |
@@ -21,6 +22,7 @@
 
 pub mod agents;
 pub mod files;
+pub mod found_setup;
 pub mod layers;
 pub mod models;
 pub mod network;

@@ -20,6 +20,7 @@ mod refused;
 mod research;
 mod rest;
 mod review;
+mod setup;
 mod side;
 mod surroundings;
 mod tell;

@@ -204,8 +204,9 @@ fn told(cases: &[Case]) -> String {
     for (name, files) in cases {
         writeln!(text, "## {name}").unwrap();
         match propose(&Files::of(files)) {
-            Some(Proposal { script, because, lockfiles }) => {
-                writeln!(text, "{script}because: {because:?}\nlockfiles: {lockfiles:?}\n").unwrap();
+            Some(Proposal { script, commands, because, lockfiles, registries }) => {
+                let rest = format!("{commands:#?}\nbecause: {because:?}\nlockfiles: {lockfiles:?}\nfrom: {registries:?}");
+                writeln!(text, "{script}shown as: {rest}\n").unwrap();
             }
             None => writeln!(text, "nothing\n").unwrap(),
         }
@@ -232,7 +233,7 @@ fn a_hostile_name_is_quoted_or_passed_over() {
 #[test]
 fn no_name_of_a_directory_becomes_a_command() {
     let programs = tempfile::tempdir().unwrap();
-    for program in ["npm", "go", "cargo", "mvn", "bundle", "python3", "composer"] {
+    for program in ["npm", "go", "cargo", "mvn", "bundle", "python", "python3", "composer"] {
         std::os::unix::fs::symlink("/bin/true", programs.path().join(program)).unwrap();
     }
     for (_, files) in HOSTILE {
@@ -248,6 +249,7 @@ fn no_name_of_a_directory_becomes_a_command() {
             .current_dir(work.path())
             .env_clear()
             .env("PATH", format!("{}:/usr/bin:/bin", programs.path().display()))
+            .env("HOME", work.path())
             .status()
             .unwrap();
         assert!(status.success(), "{}", proposal.script);

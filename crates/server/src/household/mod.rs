@@ -9,6 +9,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`posts`], [`outfits`] | who works for a task and in what, by [`provision`] |
+//! | [`found`] | what a project needs, installed as its own files say |
 //! | [`wardrobe`], [`account`] | what sandboxes were given, and what they did, for receipts |
 //! | [`secrets`], [`redactor`] | secrets by step, and none in what is kept |
 //! | [`house`], [`style`] | repositories, work on its way out, and how it looks there |
@@ -18,6 +19,7 @@
 mod account;
 mod channels;
 mod clerk;
+mod found;
 pub(crate) mod house;
 mod keys;
 mod outfits;

@@ -53,6 +53,9 @@ fn page(checks: &shape::Checks, colors: Colors) -> String {
     };
     let (commit, base) = (words::short(&checks.commit), words::short(&checks.base));
     let mut text = format!("{conclusion} on {commit}, compared with {base}.\n");
+    if let Some(reason) = &checks.unready {
+        put_line!(text, "What the project needs was not installed: {}", words::line(reason, 400));
+    }
     if !checks.checks.is_empty() {
         put_line!(text, "\n{:<16}  {:<13}  {:<26}  {}", "CHECK", "VERDICT", "BASE", "CHANGE");
     }
@@ -225,6 +228,7 @@ mod tests {
                 what: "test_logout".to_owned(),
             }],
             weakened_left_off: 2,
+            unready: None,
             coverage: Some(ChangedCoverage { covered: 3, missed: 1 }),
         };
         insta::assert_snapshot!(page(&checks, Colors::OFF));
@@ -233,6 +237,7 @@ mod tests {
             checks: Vec::new(),
             weakened: Vec::new(),
             weakened_left_off: 0,
+            unready: Some("the setup failed: npm error 404 (it ended with 1)".to_owned()),
             coverage: None,
             ..checks
         };
