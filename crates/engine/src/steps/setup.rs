@@ -115,8 +115,9 @@ impl Teller {
     fn tell(&mut self, news: SetupNews) -> Vec<AgentEvent> {
         match news {
             SetupNews::Found { commands, because } => {
-                let text = format!("Set up as {} says.\n", because.join(", "));
                 self.commands = commands;
+                let (because, commands) = (because.join(", "), self.commands.join("; "));
+                let text = format!("Set up by {because}: {commands}\n");
                 vec![message(1, text), self.tool(ToolStatus::Running, None)]
             }
             SetupNews::Output(bytes) => self.output(&bytes),
