@@ -16,6 +16,7 @@ use contracts::{
 use domain::{task::Purpose, time::Timestamp};
 use images::detect::Proposal;
 use provision::{found_setup, outfit::Sketch};
+use tokio::sync::mpsc;
 
 use super::{
     account,
@@ -31,7 +32,7 @@ impl Outfitter {
         base: &Base,
         compute: Compute,
     ) -> Result<Found, OutfitError> {
-        let wanted = sketch.wanted;
+        let wanted = &Wanted { news: listener(sketch.wanted), ..*sketch.wanted };
         let sources = self.sources(wanted).await?;
         let Some(first) = sources.first() else { return Ok(Found::Nothing) };
         let proposal = match self.sandboxes.proposed_setup(first).await {
@@ -131,6 +132,14 @@ impl Outfitter {
         let found = looking.await.map_err(|error| busy(&error))?;
         let hosts = found.map_err(|error| busy(&error))?;
         Ok(hosts.into_iter().map(|refused| refused.host).take(5).collect())
+    }
+}
+
+/// Checks and reviews stand on what was told before.
+const fn listener<'a>(wanted: &Wanted<'a>) -> Option<&'a mpsc::Sender<SetupNews>> {
+    match wanted.purpose {
+        Purpose::Research | Purpose::Implement => wanted.news,
+        Purpose::Verify | Purpose::Review => None,
     }
 }
 
