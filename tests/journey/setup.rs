@@ -10,7 +10,8 @@ use crate::{
     repository::{MAKEFILE, Repository},
 };
 
-const MANIFEST: &str = r#"{"name":"sum","version":"1.0.0","private":true,"dependencies":{"helper":"file:helper"}}"#;
+const MANIFEST: &str =
+    r#"{"name":"sum","version":"1.0.0","private":true,"dependencies":{"helper":"file:helper"}}"#;
 const LOCKFILE: &str = r#"{"name":"sum","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"sum","version":"1.0.0","dependencies":{"helper":"file:helper"}},"helper":{"version":"1.0.0"},"node_modules/helper":{"resolved":"helper","link":true}}}"#;
 const HELPER: &str = r#"{"name":"helper","version":"1.0.0","main":"index.js"}"#;
 
@@ -61,7 +62,9 @@ pub(crate) async fn a_project_is_set_up_as_its_own_files_say_and_the_next_task_f
     assert!(told.contains(says), "{told}");
     let first = images(&told);
     assert!(!first.is_empty(), "{told}");
-    let mut again = Play::begin(house, repository, "Mend the sum again.\n#implement\necho '# a' >> sum.py\n").await;
+    let mut again =
+        Play::begin(house, repository, "Mend the sum again.\n#implement\necho '# a' >> sum.py\n")
+            .await;
     again.plan().await;
     let second = images(&again.transcript().await);
     assert_eq!(second.first(), first.first(), "one image for both");

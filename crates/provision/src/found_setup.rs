@@ -97,9 +97,12 @@ mod tests {
 
     #[test]
     fn registries_are_allowed_by_the_policy_or_asked_for_with_the_line_to_write() {
-        let policy = ("policy.yaml", "version: 1\negress: { setup: { allow: ['registry:npm'] } }\n");
+        let policy =
+            ("policy.yaml", "version: 1\negress: { setup: { allow: ['registry:npm'] } }\n");
         let file = |egress: &str| {
-            format!("lamp: {{ version: 1, name: fix }}\nagent: {{ driver: builtin }}\nsandbox: {{ repositories: [{{ name: web }}] }}\n{egress}")
+            format!(
+                "lamp: {{ version: 1, name: fix }}\nagent: {{ driver: builtin }}\nsandbox: {{ repositories: [{{ name: web }}] }}\n{egress}"
+            )
         };
         let (silent, narrow) = (file(""), file("egress: { setup: ['registry:npm'] }\n"));
         insta::assert_snapshot!(told(&[], "builtin"), @"allowed, 7 rules");

@@ -122,7 +122,8 @@ impl Teller {
             }
             SetupNews::Output(bytes) => self.output(&bytes),
             SetupNews::Ready { image } => {
-                let text = format!("Set up: image {}\n", image.chars().take(12).collect::<String>());
+                let text =
+                    format!("Set up: image {}\n", image.chars().take(12).collect::<String>());
                 vec![self.tool(ToolStatus::Done, None), message(3, text)]
             }
             SetupNews::Failed { reason } => {

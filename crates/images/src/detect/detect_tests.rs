@@ -203,7 +203,10 @@ const FOR_WORK: &[Case] = &[
     (
         "extras, groups and programs that a project has settings for",
         &[
-            ("pyproject.toml", "[project]\nname = \"x\"\nrequires-python = \">=3.10\"\n[project.optional-dependencies]\ntest = [\n  \"pytest>=8\",\n]\ndocs = [\"sphinx\"]\n[dependency-groups]\ndev = [\"ruff\"]\n[tool.ruff]\n[tool.mypy]\n"),
+            (
+                "pyproject.toml",
+                "[project]\nname = \"x\"\nrequires-python = \">=3.10\"\n[project.optional-dependencies]\ntest = [\n  \"pytest>=8\",\n]\ndocs = [\"sphinx\"]\n[dependency-groups]\ndev = [\"ruff\"]\n[tool.ruff]\n[tool.mypy]\n",
+            ),
             (".python-version", "3.12.1\n"),
             ("requirements/dev.txt", ""),
             ("requirements/docs.txt", ""),
@@ -211,20 +214,57 @@ const FOR_WORK: &[Case] = &[
             ("tox.ini", ""),
         ],
     ),
-    ("extras of setup.py", &[("setup.py", "setup(extras_require={'tests': ['a']})"), ("tests/x.py", "")]),
-    ("extras of uv", &[("pyproject.toml", "[project.optional-dependencies]\ntests = []\n[dependency-groups]\ndev = []\nlint = []\n"), ("uv.lock", "")]),
-    ("poetry with a group", &[("pyproject.toml", "[tool.poetry]\n[tool.poetry.dependencies]\npython = \"^3.11\"\n[tool.poetry.group.test.dependencies]\n"), ("poetry.lock", "")]),
-    ("a version of Node.js", &[("package.json", r#"{"engines":{"node":">=18"}}"#), (".nvmrc", "v22.3.0\n")]),
-    ("a version that is a command", &[("package.json", "{}"), (".nvmrc", "$(touch x)\n"), (".tool-versions", "nodejs ;touch\n")]),
+    (
+        "extras of setup.py",
+        &[("setup.py", "setup(extras_require={'tests': ['a']})"), ("tests/x.py", "")],
+    ),
+    (
+        "extras of uv",
+        &[
+            (
+                "pyproject.toml",
+                "[project.optional-dependencies]\ntests = []\n[dependency-groups]\ndev = []\nlint = []\n",
+            ),
+            ("uv.lock", ""),
+        ],
+    ),
+    (
+        "poetry with a group",
+        &[
+            (
+                "pyproject.toml",
+                "[tool.poetry]\n[tool.poetry.dependencies]\npython = \"^3.11\"\n[tool.poetry.group.test.dependencies]\n",
+            ),
+            ("poetry.lock", ""),
+        ],
+    ),
+    (
+        "a version of Node.js",
+        &[("package.json", r#"{"engines":{"node":">=18"}}"#), (".nvmrc", "v22.3.0\n")],
+    ),
+    (
+        "a version that is a command",
+        &[
+            ("package.json", "{}"),
+            (".nvmrc", "$(touch x)\n"),
+            (".tool-versions", "nodejs ;touch\n"),
+        ],
+    ),
     ("a toolchain of Rust", &[("Cargo.toml", ""), ("rust-toolchain.toml", "")]),
-    ("documents beside a project", &[("go.mod", ""), ("docs/package.json", "{}"), ("web/package.json", "{}")]),
+    (
+        "documents beside a project",
+        &[("go.mod", ""), ("docs/package.json", "{}"), ("web/package.json", "{}")],
+    ),
 ];
 
 const PEOPLE: &[Case] = &[
     (
         "steps for a coding agent",
         &[
-            (".github/workflows/copilot-setup-steps.yml", "on: push\njobs:\n  copilot-setup-steps:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n      - name: deps\n        run: |\n          npm ci\n          pip install -r requirements.txt\n      - run: echo ${{ secrets.X }}\n      - run: make deps\n  other:\n    steps:\n      - run: rm -rf x\n"),
+            (
+                ".github/workflows/copilot-setup-steps.yml",
+                "on: push\njobs:\n  copilot-setup-steps:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n      - name: deps\n        run: |\n          npm ci\n          pip install -r requirements.txt\n      - run: echo ${{ secrets.X }}\n      - run: make deps\n  other:\n    steps:\n      - run: rm -rf x\n",
+            ),
             ("package.json", "{}"),
         ],
     ),
@@ -232,7 +272,10 @@ const PEOPLE: &[Case] = &[
     (
         "a container",
         &[
-            (".devcontainer/devcontainer.json", "{\n  // comment\n  \"image\": \"https://x\",\n  \"postCreateCommand\": [\"make\", \"a b\"],\n  \"onCreateCommand\": {\"one\": \"apt-get update\",},\n}\n"),
+            (
+                ".devcontainer/devcontainer.json",
+                "{\n  // comment\n  \"image\": \"https://x\",\n  \"postCreateCommand\": [\"make\", \"a b\"],\n  \"onCreateCommand\": {\"one\": \"apt-get update\",},\n}\n",
+            ),
             ("go.mod", ""),
         ],
     ),
@@ -242,7 +285,10 @@ const PEOPLE: &[Case] = &[
     ),
     (
         "what would end its own frame is passed over",
-        &[(".cursor/environment.json", r#"{"install": "x\nLAMP_SETUP_END\ntouch y"}"#), ("go.mod", "")],
+        &[
+            (".cursor/environment.json", r#"{"install": "x\nLAMP_SETUP_END\ntouch y"}"#),
+            ("go.mod", ""),
+        ],
     ),
 ];
 
@@ -252,7 +298,9 @@ fn told(cases: &[Case]) -> String {
         writeln!(text, "## {name}").unwrap();
         match propose(&Files::of(files)) {
             Some(Proposal { script, commands, because, lockfiles, registries }) => {
-                let rest = format!("{commands:#?}\nbecause: {because:?}\nlockfiles: {lockfiles:?}\nfrom: {registries:?}");
+                let rest = format!(
+                    "{commands:#?}\nbecause: {because:?}\nlockfiles: {lockfiles:?}\nfrom: {registries:?}"
+                );
                 writeln!(text, "{script}shown as: {rest}\n").unwrap();
             }
             None => writeln!(text, "nothing\n").unwrap(),

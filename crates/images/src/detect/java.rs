@@ -15,7 +15,9 @@ pub(super) fn maven(place: &Place<'_>) -> Option<Step> {
     let program = format!("{program} -B -ntp -q -Dmaven.repo.local=\"$HOME/.m2/repository\"");
     Some(Step {
         // Modules that need each other are only found where all of them are built.
-        command: format!("{{ {program} dependency:go-offline || {program} -DskipTests test-compile; }}"),
+        command: format!(
+            "{{ {program} dependency:go-offline || {program} -DskipTests test-compile; }}"
+        ),
         because: vec!["pom.xml".to_owned()],
         lockfiles: vec!["pom.xml".to_owned()],
         registries: vec![Ecosystem::Maven],
@@ -35,7 +37,9 @@ pub(super) fn gradle(place: &Place<'_>) -> Option<Step> {
     let program = if place.has("gradlew") { "sh ./gradlew" } else { "gradle" };
     files.extend(place.first(&["gradle.lockfile"]).map(str::to_owned));
     Some(Step {
-        command: format!("GRADLE_USER_HOME=\"$HOME/.gradle\" {program} --no-daemon -q dependencies"),
+        command: format!(
+            "GRADLE_USER_HOME=\"$HOME/.gradle\" {program} --no-daemon -q dependencies"
+        ),
         because: files.clone(),
         lockfiles: files,
         registries: vec![Ecosystem::Maven],

@@ -40,8 +40,10 @@ pub(super) fn go(place: &Place<'_>) -> Option<Step> {
 /// Gems are kept in the home: the system's belong to root, and a directory in the checkout would be a change.
 pub(super) fn bundler(place: &Place<'_>) -> Option<Step> {
     let path = "bundle config set --global path \"$HOME/.gems\"";
-    let install =
-        [format!("{path} && BUNDLE_FROZEN=true bundle install"), format!("{path} && bundle install")];
+    let install = [
+        format!("{path} && BUNDLE_FROZEN=true bundle install"),
+        format!("{path} && bundle install"),
+    ];
     simple(place, ["Gemfile", "Gemfile.lock"], install.each_ref().map(String::as_str))
 }
 

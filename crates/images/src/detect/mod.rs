@@ -75,8 +75,18 @@ const PASSED_OVER: [&str; 10] = [
 ];
 /// Not needed to work on a project that has a setup at its root.
 const ASIDE: [&str; 12] = [
-    "docs", "doc", "website", "site", "example", "examples", "demo", "demos", "bench", "benches",
-    "benchmark", "benchmarks",
+    "docs",
+    "doc",
+    "website",
+    "site",
+    "example",
+    "examples",
+    "demo",
+    "demos",
+    "bench",
+    "benches",
+    "benchmark",
+    "benchmarks",
 ];
 const MOST_DIRECTORIES: usize = 32;
 
@@ -121,7 +131,8 @@ impl Found {
     /// Adds what a directory needs, and says how many commands that was.
     fn add(&mut self, place: &Place<'_>) -> usize {
         let steps: Vec<Step> = ECOSYSTEMS.iter().filter_map(|ecosystem| ecosystem(place)).collect();
-        let has_root = place.above().is_some() && self.because.iter().any(|path| !path.contains('/'));
+        let has_root =
+            place.above().is_some() && self.because.iter().any(|path| !path.contains('/'));
         for Step { command, because, lockfiles, registries } in &steps {
             // In a shell of its own, so that the end of any part of it is the end of all.
             let line = match place.directory() {
@@ -130,8 +141,11 @@ impl Found {
                 Some(directory) => {
                     let place = domain::shell::quoted(&format!("./{directory}"));
                     let told = "the setup of this directory failed, and is passed over";
-                    let passed_over =
-                        if has_root { format!(" || echo {place}': {told}'") } else { String::new() };
+                    let passed_over = if has_root {
+                        format!(" || echo {place}': {told}'")
+                    } else {
+                        String::new()
+                    };
                     format!("(cd {place} && {command}){passed_over}")
                 }
             };
@@ -175,7 +189,10 @@ impl Found {
                 script.push_str("venv python3 \"$HOME/.venv\"\n");
             }
             let text = text.trim();
-            let _ = write!(script, "if ! sh -eu <<'{end}'\nsudo() {{ \"$@\"; }}\n{text}\n{end}\nthen\n");
+            let _ = write!(
+                script,
+                "if ! sh -eu <<'{end}'\nsudo() {{ \"$@\"; }}\n{text}\n{end}\nthen\n"
+            );
             if self.lines.is_empty() {
                 script.push_str("exit 1\n");
             } else {

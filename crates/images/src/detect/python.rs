@@ -32,9 +32,9 @@ pub(super) fn step(place: &Place<'_>) -> Option<Step> {
         let lockfile = place.first(&["poetry.lock"]);
         let extras = for_work(&project, &["tool.poetry.extras", "project.optional-dependencies"]);
         let extras: Vec<String> = extras.iter().map(|it| format!(" --extras {it}")).collect();
-        let groups = FOR_WORK.iter().filter(|name| {
-            toml::has(&project, &format!("tool.poetry.group.{name}.dependencies"))
-        });
+        let groups = FOR_WORK
+            .iter()
+            .filter(|name| toml::has(&project, &format!("tool.poetry.group.{name}.dependencies")));
         let groups: Vec<String> = groups.map(|name| format!(" --with {name}")).collect();
         let made = make(place, &project);
         let command = format!(
@@ -72,8 +72,7 @@ fn wanted(project: &str, [extra, group]: [&str; 2]) -> String {
     let groups = for_work(project, &["dependency-groups"]);
     let extras = extras.iter().map(|name| format!(" {extra} {name}"));
     // The group `dev` is there anyway, and may be turned off on purpose.
-    let groups =
-        groups.iter().filter(|name| *name != "dev").map(|name| format!(" {group} {name}"));
+    let groups = groups.iter().filter(|name| *name != "dev").map(|name| format!(" {group} {name}"));
     extras.chain(groups).collect()
 }
 
@@ -138,9 +137,9 @@ fn requirements(place: &Place<'_>) -> Vec<String> {
     let is_wanted = |name: &str| {
         let Some(stem) = name.strip_suffix(".txt") else { return false };
         let starts = stem.starts_with("requirements");
-        let for_work = ["dev", "test", "tests"].iter().any(|it| {
-            stem == format!("{it}-requirements") || stem == format!("{it}_requirements")
-        });
+        let for_work = ["dev", "test", "tests"]
+            .iter()
+            .any(|it| stem == format!("{it}-requirements") || stem == format!("{it}_requirements"));
         (starts || for_work) && !stem.contains("doc")
     };
     let mut files: Vec<String> =
@@ -148,9 +147,7 @@ fn requirements(place: &Place<'_>) -> Vec<String> {
     let below = place.listed("requirements");
     let mut more: Vec<String> = below
         .iter()
-        .filter(|name| {
-            name.strip_suffix(".txt").is_some_and(|stem| FOR_WORK.contains(&stem))
-        })
+        .filter(|name| name.strip_suffix(".txt").is_some_and(|stem| FOR_WORK.contains(&stem)))
         .map(|name| format!("requirements/{name}"))
         .collect();
     more.sort();
@@ -178,7 +175,9 @@ fn extras(place: &Place<'_>, project: &str) -> Vec<String> {
 fn tools(place: &Place<'_>, project: &str) -> Vec<&'static str> {
     let (tox, config) = (place.text("tox.ini"), place.text("setup.cfg"));
     let has_tests = place.names(EntryKind::Directory).any(|name| matches!(name, "test" | "tests"))
-        || place.names(EntryKind::File).any(|name| name.starts_with("test_") && name.ends_with(".py"));
+        || place
+            .names(EntryKind::File)
+            .any(|name| name.starts_with("test_") && name.ends_with(".py"));
     let pytest = has_tests
         || place.first(&["pytest.ini", "conftest.py"]).is_some()
         || toml::has(project, "tool.pytest")
@@ -188,10 +187,19 @@ fn tools(place: &Place<'_>, project: &str) -> Vec<&'static str> {
         ("pytest", pytest),
         ("tox", place.has("tox.ini") || toml::has(project, "tool.tox")),
         ("nox", place.has("noxfile.py")),
-        ("ruff", place.first(&["ruff.toml", ".ruff.toml"]).is_some() || toml::has(project, "tool.ruff")),
-        ("mypy", place.has("mypy.ini") || toml::has(project, "tool.mypy") || toml::has(&config, "mypy")),
+        (
+            "ruff",
+            place.first(&["ruff.toml", ".ruff.toml"]).is_some() || toml::has(project, "tool.ruff"),
+        ),
+        (
+            "mypy",
+            place.has("mypy.ini") || toml::has(project, "tool.mypy") || toml::has(&config, "mypy"),
+        ),
         ("black", toml::has(project, "tool.black")),
-        ("flake8", place.has(".flake8") || toml::has(&tox, "flake8") || toml::has(&config, "flake8")),
+        (
+            "flake8",
+            place.has(".flake8") || toml::has(&tox, "flake8") || toml::has(&config, "flake8"),
+        ),
     ];
     rows.into_iter().filter(|(_, wanted)| *wanted).map(|(name, _)| name).collect()
 }

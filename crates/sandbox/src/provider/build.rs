@@ -223,8 +223,12 @@ impl Inner {
         };
         let mut layers = vec![layer];
         layers.extend(order.stack.layers.iter().filter_map(|layer| layer.parse().ok()));
-        let published =
-            self.images.publish(&order.key, &made.proof, &layers, self.provenance(order, environment));
+        let published = self.images.publish(
+            &order.key,
+            &made.proof,
+            &layers,
+            self.provenance(order, environment),
+        );
         published.map_err(|error| refused(order, &error))
     }
 

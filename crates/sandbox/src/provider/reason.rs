@@ -40,8 +40,7 @@ const LONGEST: usize = 300;
 
 /// The line that says most, without colours. None, where nothing was said.
 pub(super) fn first(log: &str) -> Option<String> {
-    let lines: Vec<String> =
-        log.lines().map(plain).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<String> = log.lines().map(plain).filter(|line| !line.is_empty()).collect();
     let says = |line: &&String| {
         let low = line.to_lowercase();
         let is_empty = EMPTY.iter().any(|it| low.contains(it))
@@ -75,11 +74,23 @@ mod tests {
     #[test]
     fn the_reason_is_the_first_error_and_not_where_a_log_was() {
         let rows = [
-            ("npm error code E404\nnpm error 404 Not Found - GET left-pad\nnpm error 404\nnpm error A complete log of this run can be found in: /home/lamp/.npm/x.log\n", "npm error 404 Not Found - GET left-pad"),
-            ("Collecting x\nerror: externally-managed-environment\n\nnote: If you believe this is a mistake\nhint: See PEP 668 for the detailed specification.\n", "error: externally-managed-environment"),
-            ("   Compiling a\n\u{1b}[1m\u{1b}[31merror[E0425]\u{1b}[0m: cannot find value `x`\nwarning: build failed, waiting for other jobs to finish...\n", "error[E0425]: cannot find value `x`"),
+            (
+                "npm error code E404\nnpm error 404 Not Found - GET left-pad\nnpm error 404\nnpm error A complete log of this run can be found in: /home/lamp/.npm/x.log\n",
+                "npm error 404 Not Found - GET left-pad",
+            ),
+            (
+                "Collecting x\nerror: externally-managed-environment\n\nnote: If you believe this is a mistake\nhint: See PEP 668 for the detailed specification.\n",
+                "error: externally-managed-environment",
+            ),
+            (
+                "   Compiling a\n\u{1b}[1m\u{1b}[31merror[E0425]\u{1b}[0m: cannot find value `x`\nwarning: build failed, waiting for other jobs to finish...\n",
+                "error[E0425]: cannot find value `x`",
+            ),
             ("/bin/sh: 1: cargo: not found\n", "/bin/sh: 1: cargo: not found"),
-            ("  error: subprocess-exited-with-error\n  ModuleNotFoundError: No module named 'wheel'\n", "ModuleNotFoundError: No module named 'wheel'"),
+            (
+                "  error: subprocess-exited-with-error\n  ModuleNotFoundError: No module named 'wheel'\n",
+                "ModuleNotFoundError: No module named 'wheel'",
+            ),
             ("one\ntwo\n", "two"),
         ];
         for (log, expected) in rows {

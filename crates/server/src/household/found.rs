@@ -154,9 +154,9 @@ fn counts(failed: &FailedSetup, purpose: Purpose) -> bool {
 /// Whether it is to be tried again by itself.
 const fn is_passing(error: &SandboxError) -> bool {
     match error {
-        SandboxError::Busy { .. }
-        | SandboxError::NoRoom { .. }
-        | SandboxError::Resting { .. } => true,
+        SandboxError::Busy { .. } | SandboxError::NoRoom { .. } | SandboxError::Resting { .. } => {
+            true
+        }
         SandboxError::NotFound { .. }
         | SandboxError::Destroyed { .. }
         | SandboxError::NameTaken { .. }

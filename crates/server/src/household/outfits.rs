@@ -103,11 +103,7 @@ impl Outfits for Outfitter {
 
 impl Outfitter {
     /// The image, as a sandbox is opened with it, and its hash.
-    async fn image(
-        &self,
-        sketch: &Sketch<'_>,
-        compute: Compute,
-    ) -> Result<Made, OutfitError> {
+    async fn image(&self, sketch: &Sketch<'_>, compute: Compute) -> Result<Made, OutfitError> {
         let mut base = sketch.base();
         let mut built = None;
         let mut unready = None;

@@ -36,7 +36,12 @@ impl Told {
         if checks.conclusion == ConclusionRecord::Unproven {
             risks.push("No check that could have failed was run: look at every line.".to_owned());
         }
-        risks.extend(checks.unready.iter().map(|reason| format!("What the project needs was not installed: {reason}")));
+        risks.extend(
+            checks
+                .unready
+                .iter()
+                .map(|reason| format!("What the project needs was not installed: {reason}")),
+        );
         risks.extend(plan.and_then(|plan| unplanned(plan, &changed(scene)?)));
         risks.extend(checks.weakened.iter().map(|one| format!("{}: {}", one.kind, one.what)));
         let refused = statement.receipt.egress.hosts.iter().filter(|host| host.refused > 0);

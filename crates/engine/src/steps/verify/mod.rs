@@ -139,8 +139,7 @@ fn cannot_be_run<H: Hands>(
     let names: Vec<String> =
         blocking.iter().map(|(check, _)| format!("`{}`", check.check.command)).collect();
     let because = unready.map(|reason| format!("; {reason}")).unwrap_or_default();
-    let message =
-        format!("these checks cannot be run in the image: {}{because}", names.join(", "));
+    let message = format!("these checks cannot be run in the image: {}{because}", names.join(", "));
     let logs = blocking.iter().filter_map(|(_, runs)| runs.first()).map(Captured::log);
     let failure = Failure::new(FailureKind::DependencyConflict, scene.phase(), message);
     Some(failure.with_log(&logs.collect::<Vec<_>>().join("\n")))

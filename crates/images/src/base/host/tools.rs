@@ -97,7 +97,8 @@ const MANAGERS: [Manager; 7] = [
 ];
 
 /// Managers of many languages: below each of these stands a directory for each tool, and in it one for each version.
-const MANY: [(&str, &str); 2] = [("mise", ".local/share/mise/installs"), ("asdf", ".asdf/installs")];
+const MANY: [(&str, &str); 2] =
+    [("mise", ".local/share/mise/installs"), ("asdf", ".asdf/installs")];
 
 /// Programs of one kind.
 const SINGLE: [(&str, &str); 3] = [("bun", ".bun/bin"), ("deno", ".deno/bin"), ("go", "go/bin")];
@@ -162,8 +163,10 @@ impl FoundTools {
         all.retain(|version| on(root, &place.join(version).join(bin)).is_dir());
         all.sort_by_key(|version| std::cmp::Reverse(numbers(version)));
         let is_default = |version: &&String| {
-            let (version, default) = (version.trim_start_matches('v'), default.trim_start_matches('v'));
-            !default.is_empty() && (version == default || version.starts_with(&format!("{default}.")))
+            let (version, default) =
+                (version.trim_start_matches('v'), default.trim_start_matches('v'));
+            !default.is_empty()
+                && (version == default || version.starts_with(&format!("{default}.")))
         };
         let Some(chosen) = all.iter().find(is_default).or_else(|| all.first()).cloned() else {
             return;
