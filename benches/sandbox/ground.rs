@@ -68,6 +68,7 @@ impl Ground {
             data: data.clone(),
             run: run.clone(),
             toolchains: Vec::new(),
+            tools: sandbox::Tools::default(),
             disk_bytes: DISK_BYTES,
             // A thousand disks stand in this room, and hold nothing. With less, every change to a disk waits for the kernel to write
             // out all of them.

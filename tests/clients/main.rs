@@ -20,5 +20,6 @@ mod git_server;
 mod github;
 mod registries;
 mod scan;
+mod setups;
 mod stage;
 mod web;

@@ -59,13 +59,13 @@ fn said(program: &str, words: &[&str]) -> String {
     output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default()
 }
 
-fn pypi() -> Vec<String> {
+pub(crate) fn pypi() -> Vec<String> {
     let ask = "from pip._internal.models.index import PyPI as p; print(p.simple_url); print('https://' + p.file_storage_domain)";
     said("/usr/bin/python3", &["-c", ask]).lines().map(str::to_owned).collect()
 }
 
 /// The index that cargo complains about without a network, and where the index says that the files are.
-fn crates() -> Vec<String> {
+pub(crate) fn crates() -> Vec<String> {
     let words =
         ["--config", "http.proxy='127.0.0.1:9'", "--config", "net.retry=0", "info", "serde@1.0.0"];
     let output = Command::new("cargo").args(words).current_dir("/").output();
@@ -98,7 +98,7 @@ fn toolchain() -> Option<PathBuf> {
 }
 
 /// Whether anybody answers there, from this machine itself.
-fn answers(place: &str) -> bool {
+pub(crate) fn answers(place: &str) -> bool {
     let words = ["--silent", "--output", "/dev/null", "--max-time", "20", place];
     Command::new("curl").args(words).status().is_ok_and(|status| status.success())
 }

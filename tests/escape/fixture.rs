@@ -259,6 +259,7 @@ fn settings(at: &Path, pool: PoolSettings, toolchains: &[PathBuf]) -> Settings {
         data: at.join("data"),
         run: at.join("run"),
         toolchains: toolchains.to_vec(),
+        tools: sandbox::Tools::default(),
         disk_bytes: DISK_BYTES,
         disk_guaranteed_bytes: GUARANTEED_BYTES,
         retention: Retention::default(),

@@ -250,7 +250,8 @@ pub(crate) fn policy_with(hosts: &[&str]) -> String {
         let all: Vec<&str> = ["'model:openai'"].iter().chain(hosts).copied().collect();
         format!("  {phase}: {{ allow: [{}] }}\n", all.join(", "))
     });
-    format!("version: 1\negress:\n{}", phases.concat())
+    let setup = "  setup: { allow: ['registry:npm'] }\n";
+    format!("version: 1\negress:\n{setup}{}", phases.concat())
 }
 
 fn serve_in_the_background(model: Model) -> u16 {

@@ -38,6 +38,7 @@ mod proof;
 mod pulls;
 mod repository;
 mod reviews;
+mod setup;
 mod straight;
 
 use evening::{Scene, scenes};
@@ -88,6 +89,11 @@ on_both_databases!(
     limits_are_kept_and_told_on_sqlite,
     limits_are_kept_and_told_on_postgresql
 );
+
+#[test]
+fn a_project_gets_what_it_needs_without_a_file_of_ours() {
+    evening::play(Ground::Sqlite, &setup_scenes());
+}
 
 #[test]
 fn a_blocked_host_is_told_allowed_and_reached_on_sqlite() {
@@ -189,6 +195,15 @@ fn limits_scenes() -> Vec<Scene> {
         limits::an_agent_that_fills_its_disk_is_told_so,
         limits::an_agent_that_crashes_is_told_with_its_last_words_and_can_be_retried,
         limits::a_model_that_is_away_is_asked_again,
+    ]
+}
+
+fn setup_scenes() -> Vec<Scene> {
+    scenes![
+        setup::a_project_is_set_up_as_its_own_files_say_and_the_next_task_finds_its_image,
+        setup::a_registry_that_the_policy_does_not_allow_is_asked_for_once_with_the_line_to_write,
+        setup::a_setup_that_fails_is_told_by_its_first_error_and_the_task_goes_on,
+        setup::a_declared_setup_has_the_files_variables_and_its_programs_are_found,
     ]
 }
 

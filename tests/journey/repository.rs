@@ -32,7 +32,9 @@ impl Repository {
         std::fs::create_dir_all(&path).unwrap();
         let usual = [("sum.py", SUM), ("test_sum.py", TESTS), ("Makefile", MAKEFILE)];
         for (file, text) in usual.iter().chain(other) {
-            std::fs::write(path.join(file), text).unwrap();
+            let place = path.join(file);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, text).unwrap();
         }
         let made = Self { name: name.to_owned(), path };
         made.git(&["init", "--quiet", "--template=", "--initial-branch", "main"]);

@@ -153,6 +153,7 @@ fn settings(arguments: &Arguments) -> Settings {
         data: arguments.directory.join("data"),
         run: arguments.directory.join("run"),
         toolchains: Vec::new(),
+        tools: sandbox::Tools::default(),
         disk_bytes: 2 << 30,
         disk_guaranteed_bytes: 16 << 20,
         retention: Retention::default(),

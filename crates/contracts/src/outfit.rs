@@ -10,6 +10,8 @@ use domain::{
     request::Request, task::Purpose, time::Timestamp,
 };
 
+use tokio::sync::mpsc;
+
 use crate::{
     egress::Network,
     sandbox::{Compute, Hooks, SandboxError},
@@ -47,6 +49,23 @@ pub struct Wanted<'a> {
     pub budget: Money,
     /// The one branch that may be pushed to. Nothing before the gate.
     pub branch: Option<&'a BranchName>,
+    /// When the step was asked for that wants it. It is written down, so a step that is repeated after a crash says the same, and one that a
+    /// person has resumed another.
+    pub asked_at: Timestamp,
+    /// Who wants to know how the image is made. Nobody needs to listen.
+    pub news: Option<&'a mpsc::Sender<SetupNews>>,
+}
+
+/// What is told while the dependencies of a project are installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SetupNews {
+    /// How the project is set up was found out by its own files.
+    Found { commands: Vec<String>, because: Vec<String> },
+    /// What it prints.
+    Output(Vec<u8>),
+    /// It stands in an image, which others can use.
+    Ready { image: String },
+    Failed { reason: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +82,8 @@ pub struct Outfit {
     pub network: Option<Network>,
     /// What the repository's people declared. Empty: they are looked for.
     pub checks: Vec<DeclaredCheck>,
+    /// Why what the project needs is not in the image, where that was to be installed without anybody's word: its checks prove little then.
+    pub unready: Option<String>,
 }
 
 /// A check that somebody wrote down.
@@ -121,6 +142,9 @@ pub enum OutfitError {
     /// The files of the server say nothing of this agent, or what they say cannot be had.
     #[error("{reason}")]
     Refused { reason: String },
+    /// What has to be installed comes from where the policy does not let it. A person can allow it, or go on without.
+    #[error("{reason}")]
+    Blocked { reason: String },
     #[error("{reason}")]
     Busy { reason: String },
     /// An image could not be made.

@@ -27,6 +27,7 @@ pub(crate) enum Topic {
     Postgres,
     Runc,
     Bubblewrap,
+    Toolchains,
 }
 
 /// The headings under which topics are printed.
@@ -138,6 +139,7 @@ impl Topic {
             Self::Postgres => "postgres",
             Self::Runc => "runc",
             Self::Bubblewrap => "bwrap",
+            Self::Toolchains => "toolchains",
         }
     }
 
@@ -161,7 +163,8 @@ impl Topic {
             | Self::DiskLimits
             | Self::Postgres
             | Self::Runc
-            | Self::Bubblewrap => Group::Programs,
+            | Self::Bubblewrap
+            | Self::Toolchains => Group::Programs,
         }
     }
 
@@ -186,7 +189,7 @@ impl Topic {
             | Self::FileSystem
             | Self::Gvisor
             | Self::DiskLimits => Need::Useful,
-            Self::Postgres | Self::Runc | Self::Bubblewrap => Need::Extra,
+            Self::Postgres | Self::Runc | Self::Bubblewrap | Self::Toolchains => Need::Extra,
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Host {
     pub(crate) data: Data,
     pub(crate) configuration: Option<Configuration>,
     pub(crate) programs: BTreeMap<Program, Found>,
+    /// Of version managers, with the version that sandboxes get first.
+    pub(crate) toolchains: Vec<String>,
 }
 
 /// As `uname` says it.

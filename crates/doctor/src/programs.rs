@@ -14,6 +14,7 @@ pub(crate) fn examine(host: &Host) -> Vec<Finding> {
         .map(|program| judge(program, host.programs.get(&program).unwrap_or(&Found::Nowhere)))
         .collect();
     findings.push(disk_limits(host));
+    findings.push(toolchains(host));
     findings
 }
 
@@ -56,6 +57,14 @@ fn judge(program: Program, found: &Found) -> Finding {
             Finding::missing(topic, measured, follows, remedy)
         }
     }
+}
+
+/// Those of the system are there anyway.
+fn toolchains(host: &Host) -> Finding {
+    if host.toolchains.is_empty() {
+        return Finding::ok(Topic::Toolchains, "no version manager in the home: the system's own");
+    }
+    Finding::ok(Topic::Toolchains, host.toolchains.join(", "))
 }
 
 const UNLIMITED: &str =

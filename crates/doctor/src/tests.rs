@@ -73,6 +73,7 @@ fn laptop() -> Host {
             (Program::Runc, runs("runc version 1.1.15")),
             (Program::Bwrap, runs("bubblewrap 0.11.0")),
         ]),
+        toolchains: vec!["rustup".to_owned(), "pyenv 3.11.7".to_owned()],
     }
 }
 

@@ -48,6 +48,8 @@ fn sketched<T>(
         conditions: None,
         budget: Money::from_dollars(1),
         branch: None,
+        asked_at: domain::time::Timestamp::from_millis(0),
+        news: None,
     };
     let member = roster::member(said, &request.agent).unwrap();
     look(&Sketch { wanted: &wanted, said, layers: &layers, member })

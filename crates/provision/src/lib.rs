@@ -13,6 +13,7 @@
 //! | [`agents`], [`models`], [`roster`] | who works for an agent in each mode, with which model, and where it is asked |
 //! | [`offers`], [`narrow`] | agents that a repository defines itself, or that a task was begun with: never more than a task gets without them |
 //! | [`layers`], [`network`] | what a sandbox may reach: never more than every layer allows, and what goes beyond is refused by its name |
+//! | [`found_setup`] | what a setup that nobody wrote may reach |
 //! | [`order`] | what a task is begun with: which repositories, and limits that are the nearest word and never more than the policy's ceilings |
 //! | [`outfit`] | what a sandbox is made of: never weaker walls, never more of anything than the policy's ceilings |
 //! | [`way_out`] | the same files in the terms of `egress`: models, private hosts, registries |
@@ -22,6 +23,7 @@
 
 pub mod agents;
 pub mod files;
+pub mod found_setup;
 pub mod layers;
 pub mod models;
 pub mod narrow;

@@ -144,6 +144,11 @@ fn beyond(layers: &Layers, phase: EgressPhase, rules: &BTreeSet<Rule>) -> Vec<(R
     told.collect()
 }
 
+/// Those of them that organisation or platform do not allow.
+pub(crate) fn missing(layers: &Layers, phase: EgressPhase, rules: &BTreeSet<Rule>) -> Vec<Rule> {
+    beyond(layers, phase, rules).into_iter().map(|(rule, _)| rule).collect()
+}
+
 fn refuse_more(layers: &Layers, phase: EgressPhase, rules: &BTreeSet<Rule>) -> Result<(), String> {
     let beyond = beyond(layers, phase, rules);
     let Some((_, first)) = beyond.first() else { return Ok(()) };

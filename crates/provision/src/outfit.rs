@@ -44,7 +44,7 @@ pub struct Sketch<'a> {
 }
 
 impl Sketch<'_> {
-    fn file(&self) -> Option<&AgentFile> {
+    pub(crate) fn file(&self) -> Option<&AgentFile> {
         self.member.file()
     }
 
@@ -275,4 +275,4 @@ fn small(number: u64) -> u32 {
 
 #[cfg(test)]
 #[path = "outfit_tests.rs"]
-mod tests;
+pub(crate) mod tests;

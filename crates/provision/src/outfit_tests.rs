@@ -6,12 +6,13 @@ use domain::{
     money::Money,
     people::Role,
     request::{ChannelKind, RepositoryUse, Source},
+    time::Timestamp,
 };
 
 use super::*;
 use crate::agents::tests::said;
 
-const MODELS: &str = "models: [{ name: a, provider: anthropic, model: big }]\n";
+pub(crate) const MODELS: &str = "models: [{ name: a, provider: anthropic, model: big }]\n";
 
 const FIX: &str = "lamp: { version: 1, name: fix }\nagent: { driver: claude-code }\nphases: { review: { driver: builtin }, verify: { timeout: 20m } }\n\
     sandbox:\n  repositories: [{ name: web }]\n  image: { base: ./rootfs, setup: make deps }\n  variables: [{ name: TOKEN }, { name: LOG_LEVEL, value: info }]\n  \
@@ -33,7 +34,7 @@ fn request(agent: &str) -> domain::request::Request {
     }
 }
 
-fn sketched<T>(
+pub(crate) fn sketched<T>(
     said: &ServerFiles,
     agent: &str,
     purpose: Purpose,
@@ -48,6 +49,8 @@ fn sketched<T>(
         conditions: None,
         budget: Money::from_dollars(1),
         branch: None,
+        asked_at: Timestamp::from_millis(0),
+        news: None,
     };
     let member = roster::member(said, &request.agent).unwrap();
     look(&Sketch { wanted: &wanted, said, layers: &layers, member })
@@ -189,6 +192,8 @@ fn an_agent_that_may_push_does_so_to_its_own_branch_alone_and_only_behind_the_ga
             conditions: None,
             budget: Money::from_dollars(1),
             branch,
+            asked_at: Timestamp::from_millis(0),
+            news: None,
         };
         let address = addresses.iter().find(|(name, _)| names.first() == Some(name));
         pushes(address.map(|(_, address)| *address), &wanted)

@@ -75,6 +75,7 @@ mod ties;
 mod turns;
 mod watch;
 
+pub use images::base::host::Tools;
 pub use provider::{Provider, StartError};
 pub use runtime::Runtime;
 pub use settings::{PoolSettings, Retention, Settings, Walls};

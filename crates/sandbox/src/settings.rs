@@ -4,6 +4,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use contracts::{egress::Road, ids::IdSource};
 use domain::time::Timestamp;
+use images::base::host::Tools;
 
 use crate::runtime::Runtime;
 
@@ -15,6 +16,8 @@ pub struct Settings {
     pub run: PathBuf,
     /// Directories of the host that a sandbox on the `host` base sees besides `/usr`.
     pub toolchains: Vec<PathBuf>,
+    /// How what is in them is found.
+    pub tools: Tools,
     /// The most that disks and images may use together.
     pub disk_bytes: u64,
     /// How much of its disk's limit is kept free for every sandbox that is open.

@@ -44,6 +44,7 @@ impl Kept {
             Some(path) => Quarters::of(&said.server, path)?,
             None => Quarters::default(),
         };
+        let quarters = quarters.at_home(environment.home.as_deref());
         // Relative places stand beside the file.
         let written = said.server.data.as_ref().map(|data| said.beside.join(data.as_str()));
         let place = data.directory(environment, written.as_deref(), Account::own())?;

@@ -19,7 +19,7 @@ use domain::code::{Access, RepositoryName};
 use futures::future::BoxFuture;
 use gateway::sockets::{Source, Sources};
 use git::MirrorError;
-use images::base::host::HostView;
+use images::base::host::{self, HostView, Tools};
 use sandbox::{PoolSettings, Provider, Retention, Settings, Walls};
 use terminal::report::Hint;
 
@@ -38,20 +38,43 @@ pub(crate) struct Quarters {
     keep_images: Duration,
     /// Absolute, with the key that names each.
     toolchains: Vec<(String, PathBuf)>,
+    /// Whether those in the home are looked for: nobody named any.
+    looks: Looks,
+    /// How what is in them is found.
+    tools: Tools,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    Yes,
+    No,
 }
 
 impl Quarters {
     /// As the file at `path` has it. Relative directories stand beside it.
     pub(crate) fn of(file: &ServerFile, path: &Path) -> anyhow::Result<Self> {
         let beside = path.parent().unwrap_or(Path::new(""));
-        let toolchains = file.sandboxes.toolchains.iter().enumerate();
+        let toolchains = file.sandboxes.toolchains.iter().flatten().enumerate();
         let toolchains = toolchains.map(|(index, named)| {
             let key = format!("`sandboxes.toolchains[{index}]` of `{}`", path.display());
             let directory = std::path::absolute(beside.join(named.as_str()));
             directory.map(|directory| (key, directory)).context("cannot tell where we are")
         });
-        let toolchains = toolchains.collect::<anyhow::Result<_>>()?;
-        Ok(Self { toolchains, ..Self::without_toolchains(file) })
+        let toolchains = toolchains.collect::<anyhow::Result<Vec<(String, PathBuf)>>>()?;
+        let mut tools = Tools::default();
+        toolchains.iter().for_each(|(_, directory)| tools.add(directory));
+        Ok(Self { toolchains, tools, ..Self::without_toolchains(file) })
+    }
+
+    /// The same with the toolchains of a home, where nobody named any.
+    pub(crate) fn at_home(mut self, home: Option<&Path>) -> Self {
+        if let (Looks::Yes, Some(home)) = (self.looks, home) {
+            let found = host::find(home);
+            let named = found.shown().map(|place| ("a toolchain".to_owned(), place.clone()));
+            self.toolchains = named.collect();
+            self.tools = found.tools;
+        }
+        self
     }
 
     fn without_toolchains(file: &ServerFile) -> Self {
@@ -62,6 +85,11 @@ impl Quarters {
             keep: file.retention.sandboxes.get(),
             keep_images: file.retention.images.get(),
             toolchains: Vec::new(),
+            looks: match file.sandboxes.toolchains {
+                Some(_) => Looks::No,
+                None => Looks::Yes,
+            },
+            tools: Tools::default(),
         }
     }
 
@@ -96,6 +124,7 @@ pub(crate) async fn start(
         data: data.join("sandboxes"),
         run: run.join("sandboxes"),
         toolchains: quarters.toolchains.iter().map(|(_, directory)| directory.clone()).collect(),
+        tools: quarters.tools.clone(),
         disk_bytes: quarters.disk_bytes,
         disk_guaranteed_bytes: quarters.disk_guaranteed_bytes,
         retention: Retention {

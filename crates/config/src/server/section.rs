@@ -145,8 +145,8 @@ record! {
         disk_guaranteed: Disk = Disk::gib(1),
         /// Sandboxes that wait, booted, for a task.
         warm: Count<0, 1000> = Count::nearest_to(1),
-        /// More directories of the host that the base `host` shows, read-only.
-        toolchains: Vec<FilePath> = vec![],
+        /// More directories of the host that the base `host` shows, read-only, with their programs first in `PATH`. Left out: those that rustup, pyenv, nvm, mise and the like keep in the home of whoever runs the server are found; `[]` shows none.
+        toolchains: Option<Vec<FilePath>> = None,
     }
 }
 

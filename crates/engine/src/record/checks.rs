@@ -35,6 +35,9 @@ pub struct ChecksRecord {
     /// Weakened tests beyond those that are named.
     pub weakened_left_off: u64,
     pub coverage: Option<CoverageRecord>,
+    /// Why what the project needs was not installed, where that was to be done without anybody's word. Older documents do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unready: Option<String>,
     /// What the agent is told: only what it can do something about.
     pub advice: String,
 }
@@ -184,6 +187,7 @@ impl ChecksRecord {
             checks: checks.map(|((it, before), after)| check(it, before, after)).collect(),
             weakened: touched.weakened.weakened.iter().map(weakened).collect(),
             weakened_left_off: number(touched.weakened.left_off),
+            unready: None,
             coverage: touched.coverage.as_ref().map(|it| CoverageRecord {
                 covered: number(it.covered),
                 missed: number(it.missed),

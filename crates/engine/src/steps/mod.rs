@@ -20,6 +20,7 @@ mod refused;
 mod research;
 mod rest;
 mod review;
+mod setup;
 mod side;
 mod surroundings;
 mod tell;
@@ -299,7 +300,9 @@ impl<'e, H: Hands> Scene<'e, H> {
             | SandboxError::NoRoom { .. }
             | SandboxError::Resting { .. } => Trouble::Busy(reason),
             SandboxError::Setup { log, .. } => {
-                let failure = Failure::new(FailureKind::SetupFailed, self.phase(), reason);
+                let task = self.lease.task;
+                let message = format!("{reason}; `lamp log {task}` shows what it printed");
+                let failure = Failure::new(FailureKind::SetupFailed, self.phase(), message);
                 Trouble::Failed(failure.with_log(log))
             }
             SandboxError::Image { .. }

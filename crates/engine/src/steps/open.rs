@@ -5,7 +5,7 @@
 
 use contracts::{
     forge::{ForgeError, Forges as _},
-    outfit::{Outfit, OutfitError, Outfits as _, Wanted},
+    outfit::{Outfit, OutfitError, Wanted},
     sandbox::{Checkout, Owner, SandboxError, Sandboxes as _, Spec, Use, WorkspaceAccess},
     secret::SecretSource as _,
 };
@@ -16,7 +16,7 @@ use domain::{
     task::{Leftovers, Purpose, Report, Work, Workspace},
 };
 
-use super::{Done, Outcome, Scene, Trouble};
+use super::{Done, Outcome, Scene, Trouble, setup};
 use crate::Hands;
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
@@ -162,8 +162,10 @@ pub(super) async fn outfit<H: Hands>(
         conditions: mandate.map(|mandate| &mandate.approval().conditions),
         budget: scene.task.budget(),
         branch: branch.as_ref(),
+        asked_at: scene.asked_at(),
+        news: None,
     };
-    let fitted = scene.hands().outfits().outfit(&wanted).await;
+    let fitted = setup::told(scene, wanted).await;
     fitted.map_err(|error| outfit_trouble(scene, &error))
 }
 
@@ -171,6 +173,7 @@ pub(super) fn outfit_trouble<H: Hands>(scene: &Scene<'_, H>, error: &OutfitError
     match error {
         OutfitError::Busy { reason } => Trouble::Busy(reason.clone()),
         OutfitError::Refused { reason } => scene.failed(FailureKind::SetupFailed, reason),
+        OutfitError::Blocked { reason } => scene.failed(FailureKind::EgressBlocked, reason),
         OutfitError::Image(error) => scene.sandbox_trouble(error),
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn checks(record: ChecksRecord, at: Timestamp) -> told::Checks {
         checks: record.checks.into_iter().map(check).collect(),
         weakened: record.weakened.into_iter().map(weakened).collect(),
         weakened_left_off: record.weakened_left_off,
+        unready: record.unready,
         coverage: record
             .coverage
             .map(|it| told::ChangedCoverage { covered: it.covered, missed: it.missed }),

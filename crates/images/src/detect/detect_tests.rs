@@ -199,13 +199,109 @@ const HOSTILE: &[Case] = &[
     ),
 ];
 
+const FOR_WORK: &[Case] = &[
+    (
+        "extras, groups and programs that a project has settings for",
+        &[
+            (
+                "pyproject.toml",
+                "[project]\nname = \"x\"\nrequires-python = \">=3.10\"\n[project.optional-dependencies]\ntest = [\n  \"pytest>=8\",\n]\ndocs = [\"sphinx\"]\n[dependency-groups]\ndev = [\"ruff\"]\n[tool.ruff]\n[tool.mypy]\n",
+            ),
+            (".python-version", "3.12.1\n"),
+            ("requirements/dev.txt", ""),
+            ("requirements/docs.txt", ""),
+            ("requirements-docs.txt", ""),
+            ("tox.ini", ""),
+        ],
+    ),
+    (
+        "extras of setup.py",
+        &[("setup.py", "setup(extras_require={'tests': ['a']})"), ("tests/x.py", "")],
+    ),
+    (
+        "extras of uv",
+        &[
+            (
+                "pyproject.toml",
+                "[project.optional-dependencies]\ntests = []\n[dependency-groups]\ndev = []\nlint = []\n",
+            ),
+            ("uv.lock", ""),
+        ],
+    ),
+    (
+        "poetry with a group",
+        &[
+            (
+                "pyproject.toml",
+                "[tool.poetry]\n[tool.poetry.dependencies]\npython = \"^3.11\"\n[tool.poetry.group.test.dependencies]\n",
+            ),
+            ("poetry.lock", ""),
+        ],
+    ),
+    (
+        "a version of Node.js",
+        &[("package.json", r#"{"engines":{"node":">=18"}}"#), (".nvmrc", "v22.3.0\n")],
+    ),
+    (
+        "a version that is a command",
+        &[
+            ("package.json", "{}"),
+            (".nvmrc", "$(touch x)\n"),
+            (".tool-versions", "nodejs ;touch\n"),
+        ],
+    ),
+    ("a toolchain of Rust", &[("Cargo.toml", ""), ("rust-toolchain.toml", "")]),
+    (
+        "documents beside a project",
+        &[("go.mod", ""), ("docs/package.json", "{}"), ("web/package.json", "{}")],
+    ),
+];
+
+const PEOPLE: &[Case] = &[
+    (
+        "steps for a coding agent",
+        &[
+            (
+                ".github/workflows/copilot-setup-steps.yml",
+                "on: push\njobs:\n  copilot-setup-steps:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n      - name: deps\n        run: |\n          npm ci\n          pip install -r requirements.txt\n      - run: echo ${{ secrets.X }}\n      - run: make deps\n  other:\n    steps:\n      - run: rm -rf x\n",
+            ),
+            ("package.json", "{}"),
+        ],
+    ),
+    ("an environment", &[(".cursor/environment.json", r#"{"install": "go mod download"}"#)]),
+    (
+        "a container",
+        &[
+            (
+                ".devcontainer/devcontainer.json",
+                "{\n  // comment\n  \"image\": \"https://x\",\n  \"postCreateCommand\": [\"make\", \"a b\"],\n  \"onCreateCommand\": {\"one\": \"apt-get update\",},\n}\n",
+            ),
+            ("go.mod", ""),
+        ],
+    ),
+    (
+        "what nobody can read is passed over",
+        &[(".cursor/environment.json", "{\"install\": \"echo \\u001b[8m\"}"), ("go.mod", "")],
+    ),
+    (
+        "what would end its own frame is passed over",
+        &[
+            (".cursor/environment.json", r#"{"install": "x\nLAMP_SETUP_END\ntouch y"}"#),
+            ("go.mod", ""),
+        ],
+    ),
+];
+
 fn told(cases: &[Case]) -> String {
     let mut text = String::new();
     for (name, files) in cases {
         writeln!(text, "## {name}").unwrap();
         match propose(&Files::of(files)) {
-            Some(Proposal { script, because, lockfiles }) => {
-                writeln!(text, "{script}because: {because:?}\nlockfiles: {lockfiles:?}\n").unwrap();
+            Some(Proposal { script, commands, because, lockfiles, registries }) => {
+                let rest = format!(
+                    "{commands:#?}\nbecause: {because:?}\nlockfiles: {lockfiles:?}\nfrom: {registries:?}"
+                );
+                writeln!(text, "{script}shown as: {rest}\n").unwrap();
             }
             None => writeln!(text, "nothing\n").unwrap(),
         }
@@ -224,6 +320,16 @@ fn several_in_one_repository_are_all_set_up() {
 }
 
 #[test]
+fn what_a_maintainer_works_with_is_installed_too() {
+    insta::assert_snapshot!(told(FOR_WORK));
+}
+
+#[test]
+fn people_wrote_it_for_another_tool_and_are_believed_first() {
+    insta::assert_snapshot!(told(PEOPLE));
+}
+
+#[test]
 fn a_hostile_name_is_quoted_or_passed_over() {
     insta::assert_snapshot!(told(HOSTILE));
 }
@@ -232,7 +338,7 @@ fn a_hostile_name_is_quoted_or_passed_over() {
 #[test]
 fn no_name_of_a_directory_becomes_a_command() {
     let programs = tempfile::tempdir().unwrap();
-    for program in ["npm", "go", "cargo", "mvn", "bundle", "python3", "composer"] {
+    for program in ["npm", "go", "cargo", "mvn", "bundle", "python", "python3", "composer"] {
         std::os::unix::fs::symlink("/bin/true", programs.path().join(program)).unwrap();
     }
     for (_, files) in HOSTILE {
@@ -248,6 +354,7 @@ fn no_name_of_a_directory_becomes_a_command() {
             .current_dir(work.path())
             .env_clear()
             .env("PATH", format!("{}:/usr/bin:/bin", programs.path().display()))
+            .env("HOME", work.path())
             .status()
             .unwrap();
         assert!(status.success(), "{}", proposal.script);

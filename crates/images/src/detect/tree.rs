@@ -62,6 +62,22 @@ impl<'t> Place<'t> {
         self.names(EntryKind::File).any(|known| known == name)
     }
 
+    /// The files in a directory below this one, by name.
+    pub(super) fn listed(&self, directory: &str) -> Vec<String> {
+        if !self.names(EntryKind::Directory).any(|known| known == directory) {
+            return Vec::new();
+        }
+        let entries = readable(self.tree.list(&self.path(directory)));
+        let files = entries.into_iter().filter(|entry| entry.kind == EntryKind::File);
+        files.map(|entry| entry.name).collect()
+    }
+
+    /// The text of a file somewhere below, or nothing.
+    pub(super) fn far_text(&self, path: &str) -> Option<String> {
+        let content = self.tree.read(&self.path(path))?;
+        String::from_utf8(content).ok()
+    }
+
     /// The first of these names that is there.
     pub(super) fn first<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         names.iter().copied().find(|name| self.has(name))

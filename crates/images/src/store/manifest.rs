@@ -31,6 +31,9 @@ pub struct Provenance {
     pub inputs: BTreeMap<String, String>,
     /// Whose sandbox it was, as [`contracts::sandbox::Owner`] is shown.
     pub made_by: String,
+    /// What everything that starts from the image has in its environment besides.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment: BTreeMap<String, String>,
     pub lamp_version: String,
     pub purpose: Purpose,
     pub built_at_millis: i64,

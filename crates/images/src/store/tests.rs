@@ -66,6 +66,7 @@ fn provenance() -> Provenance {
         setup: "make setup".to_owned(),
         setup_digest: "sha256:1".to_owned(),
         inputs: BTreeMap::from([("Cargo.lock".to_owned(), "sha256:2".to_owned())]),
+        environment: BTreeMap::new(),
         made_by: "somebody".to_owned(),
         lamp_version: "0.1.0".to_owned(),
         purpose: Purpose::Setup,

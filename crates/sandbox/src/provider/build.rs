@@ -11,7 +11,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use contracts::sandbox::{
-    BuildNews, Checkout, Image, ImageKey, Recipe, SandboxError, User, WorkspaceAccess,
+    BuildNews, Checkout, HOME, Image, ImageKey, Recipe, SandboxError, User, WorkspaceAccess,
 };
 use domain::agent::Tier;
 use images::{
@@ -27,6 +27,8 @@ use super::{
     Blueprint, Booted, Disk, Inner, Provider,
     errand::{self, Errand, Outcome},
     handing::Left,
+    path::{self, PATH},
+    reason,
     road::SetupRoad,
 };
 use crate::{
@@ -125,6 +127,14 @@ impl Inner {
         Ok(Order { recipe: recipe.clone(), stack, base, script, lockfiles, key })
     }
 
+    /// What is proposed for a repository, where nobody wrote a setup.
+    pub(crate) async fn proposed(
+        &self,
+        source: &Checkout,
+    ) -> Result<Option<detect::Proposal>, SandboxError> {
+        self.look_at(source, &mut Vec::new()).await
+    }
+
     /// Collects a source's lockfiles, and what its manifests propose.
     async fn look_at(
         &self,
@@ -171,7 +181,8 @@ impl Inner {
         let road = self.join_setup(&body, order.recipe.network.as_ref()).await;
         let ran = async {
             let road = road.as_ref().map_err(Clone::clone)?;
-            self.set_up(&body, order, road.as_ref(), news).await
+            let left = self.set_up(&body, order, road.as_ref(), news).await?;
+            Ok((left, self.environment_of(&body).await?))
         };
         let ran = tokio::time::timeout(compute.lifetime.saturating_add(GRACE), ran).await;
         if let Ok(Some(road)) = &road {
@@ -183,8 +194,8 @@ impl Inner {
                 log: String::new(),
             })
         });
-        let left = match ran {
-            Ok(left) => left,
+        let (left, environment) = match ran {
+            Ok(made) => made,
             Err(error) => {
                 self.discard(body, Some(disk));
                 return Err(error);
@@ -213,8 +224,8 @@ impl Inner {
         };
         let mut layers = vec![layer];
         layers.extend(order.stack.layers.iter().filter_map(|layer| layer.parse().ok()));
-        let published =
-            self.images.publish(&order.key, &made.proof, &layers, self.provenance(order, left));
+        let provenance = self.provenance(order, left, environment);
+        let published = self.images.publish(&order.key, &made.proof, &layers, provenance);
         published.map_err(|error| refused(order, &error))
     }
 
@@ -246,7 +257,7 @@ impl Inner {
         if !order.script.trim().is_empty() {
             say(news, "running the setup").await;
             let user = self.setup_user();
-            let environment = environment(order, road);
+            let environment = environment(order, road, directory);
             let limit = order.recipe.compute.lifetime;
             let argv = [SHELL, "-eu", "-c", &order.script].map(str::to_owned);
             let errand = Errand { argv: &argv, directory, environment: &environment, user, limit };
@@ -274,7 +285,27 @@ impl Inner {
         Ok(left)
     }
 
-    fn provenance(&self, order: &Order, left: Left) -> Provenance {
+    /// What a setup left in the home that programs have to be told of: a virtual environment of Python.
+    async fn environment_of(
+        &self,
+        body: &crate::body::Body,
+    ) -> Result<BTreeMap<String, String>, SandboxError> {
+        let python = format!("{VENV}/bin/python");
+        let found = errand::is_there(body, &python, self.setup_user()).await;
+        let names = if found.map_err(super::busy)? {
+            &["VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT"][..]
+        } else {
+            &[]
+        };
+        Ok(names.iter().map(|name| ((*name).to_owned(), VENV.to_owned())).collect())
+    }
+
+    fn provenance(
+        &self,
+        order: &Order,
+        left: Left,
+        environment: BTreeMap<String, String>,
+    ) -> Provenance {
         let sources = &order.recipe.sources;
         let inputs = order
             .lockfiles
@@ -291,6 +322,7 @@ impl Inner {
             setup_digest: Digest::of(order.script.as_bytes()).to_string(),
             inputs: inputs.collect(),
             made_by: "setup".to_owned(),
+            environment,
             lamp_version: env!("CARGO_PKG_VERSION").to_owned(),
             purpose: Purpose::Setup,
             built_at_millis: self.now().as_millis(),
@@ -300,11 +332,21 @@ impl Inner {
 }
 
 /// What the setup finds in its environment.
-fn environment(order: &Order, road: Option<&SetupRoad>) -> BTreeMap<String, String> {
+fn environment(
+    order: &Order,
+    road: Option<&SetupRoad>,
+    directory: &str,
+) -> BTreeMap<String, String> {
     let mut environment: BTreeMap<String, String> = order.stack.environment.clone();
     environment.extend(road.map(|road| road.variables.clone()).unwrap_or_default());
     // What a setup keeps in a home is for the agent.
-    environment.insert("HOME".to_owned(), "/home/lamp".to_owned());
+    environment.insert("HOME".to_owned(), HOME.to_owned());
+    let is_told = road.is_some_and(|road| road.variables.contains_key("PATH"));
+    if !is_told {
+        let image = environment.remove("PATH").unwrap_or_else(|| PATH.to_owned());
+        environment.insert("PATH".to_owned(), image);
+        path::extend(&mut environment, directory);
+    }
     environment.insert("LAMP_SETUP".to_owned(), "1".to_owned());
     environment
 }
@@ -329,9 +371,14 @@ async fn script(
     let (outcome, ()) = tokio::join!(running, passing_on);
     let failed = |reason: String, log: String| SandboxError::Setup { reason, log };
     let outcome: Outcome = outcome.map_err(|error| failed(error.to_string(), String::new()))?;
-    match outcome.trouble() {
+    let log = String::from_utf8_lossy(&outcome.said);
+    match outcome.how() {
         None => Ok(()),
-        Some(trouble) => Err(failed(trouble, String::from_utf8_lossy(&outcome.said).into_owned())),
+        Some(how) => {
+            let reason = reason::first(&log);
+            let told = reason.map_or_else(|| how.clone(), |reason| format!("{reason} ({how})"));
+            Err(failed(told, log.into_owned()))
+        }
     }
 }
 
@@ -339,6 +386,9 @@ async fn script(
 const GRACE: Duration = Duration::from_secs(30);
 
 const SHELL: &str = "/bin/sh";
+
+/// Where a setup keeps a virtual environment of Python, if it makes one.
+const VENV: &str = "/home/lamp/.venv";
 
 /// Programs that run as root refuse a cache that is not root's, and `pip` says so at length. It is given back with the rest.
 const LEND: &str = "mkdir -p /home/lamp/.cache && chown 0:0 /home/lamp/.cache || true";

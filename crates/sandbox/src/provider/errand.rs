@@ -36,9 +36,9 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Nothing, if it went well; otherwise why not, with the last line that it said.
-    pub(crate) fn trouble(&self) -> Option<String> {
-        let how = match &self.ending {
+    /// Nothing, if it went well; otherwise how it ended.
+    pub(crate) fn how(&self) -> Option<String> {
+        Some(match &self.ending {
             Ending::Exited(0) => return None,
             Ending::Exited(code) => format!("it ended with {code}"),
             Ending::Signaled(signal) => format!("signal {signal} ended it"),
@@ -47,7 +47,12 @@ impl Outcome {
             Ending::Failed { what, errno } => {
                 format!("{what}: {}", std::io::Error::from_raw_os_error(*errno))
             }
-        };
+        })
+    }
+
+    /// Nothing, if it went well; otherwise why not, with the last line that it said.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let how = self.how()?;
         let said = String::from_utf8_lossy(&self.said);
         let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
         Some(last.map_or_else(|| how.clone(), |last| format!("{last} ({how})")))

@@ -8,7 +8,10 @@ use contracts::sandbox::{
 use domain::{cost::Cost, id::SandboxId};
 use guest::protocol::{Ending, Job, Program, Refusal, Size, Who};
 
-use super::{Inner, Sandbox};
+use super::{
+    Inner, Sandbox,
+    path::{self, PATH},
+};
 use crate::{
     body::Body,
     link::{self, Channel, LinkError, pump},
@@ -16,9 +19,6 @@ use crate::{
 
 /// How long after its limit a command may take to be ended before its guest counts as lost.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// Where programs are looked for, where neither the image nor the caller says.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const SIGKILL: i32 = 9;
 
@@ -126,13 +126,17 @@ async fn begin(
     if let Some(known) = &mine {
         return body.link.attach(known);
     }
-    let image = {
+    let (image, is_told) = {
         let entry = sandbox.lock();
         let mut image = entry.record.stack.environment.clone();
         image.extend(entry.road.clone());
-        image
+        let is_told = [&entry.road, &command.environment].iter().any(|it| it.contains_key("PATH"));
+        (image, is_told)
     };
     let mut environment = environment(&image, command.user, &command.environment);
+    if command.user == User::Agent && !is_told {
+        path::extend(&mut environment, &command.directory);
+    }
     if !command.path.is_empty() {
         let path = environment.get("PATH").map(String::as_str);
         let all: Vec<&str> = command.path.iter().map(String::as_str).chain(path).collect();

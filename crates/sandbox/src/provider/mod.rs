@@ -29,7 +29,9 @@ mod life;
 mod meters;
 mod no_disk;
 mod open;
+mod path;
 mod pool;
+mod reason;
 pub(crate) mod road;
 mod room;
 mod sealing;
@@ -186,6 +188,14 @@ impl Sandbox {
 impl Provider {
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.inner
+    }
+
+    /// What is proposed for a repository at a commit, where nobody wrote a setup. Nothing is run.
+    pub async fn proposed_setup(
+        &self,
+        source: &contracts::sandbox::Checkout,
+    ) -> Result<Option<images::detect::Proposal>, SandboxError> {
+        self.inner.proposed(source).await
     }
 
     /// How many computers wait for somebody to claim them.

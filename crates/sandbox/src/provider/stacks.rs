@@ -24,7 +24,7 @@ use images::{
 };
 use launcher::plan::STORED_IDS;
 
-use super::{Identity, Inner};
+use super::{Identity, Inner, path::PATH};
 use crate::stack::Stack;
 
 /// How long what was found out about a base is believed. The host is looked at again by whoever tends, so that nobody
@@ -115,7 +115,8 @@ impl Stacks {
         let missing = || "it is not built: run `lamp image list`, or build it again".to_owned();
         let built = found.ok_or_else(|| wrong(missing()))?;
         let base: Base = built.provenance.base.parse().map_err(wrong)?;
-        let (below, _) = Box::pin(self.find(inner, &base)).await?;
+        let (mut below, _) = Box::pin(self.find(inner, &base)).await?;
+        below.environment.extend(built.provenance.environment.clone());
         inner.images.touch(key, inner.now()).map_err(|error| wrong(error.to_string()))?;
         let stack = Stack {
             layers: built.layers.iter().map(|layer| layer.name.to_string()).collect(),
@@ -184,7 +185,13 @@ impl Inner {
         let skeleton = self.skeleton(&Accounts::ours(), &more)?;
         let binds = view.binds.iter().map(|bind| (bind.from.clone(), bind.to.clone())).collect();
         let layers = vec![skeleton.to_string()];
-        Ok((Stack { layers, binds, ..Stack::in_workspace() }, view.digest()))
+        let environment = self.settings.tools.environment(PATH);
+        let digest = if environment.is_empty() {
+            view.digest()
+        } else {
+            Digest::of(format!("{}\n{environment:?}", view.digest()).as_bytes())
+        };
+        Ok((Stack { layers, binds, environment, ..Stack::in_workspace() }, digest))
     }
 
     /// The layer that every sandbox stands on, above its base.

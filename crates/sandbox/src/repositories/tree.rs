@@ -33,7 +33,24 @@ const ENDINGS: [&str; 14] = [
     ".json", ".lock", ".toml", ".txt", ".xml", ".gradle", ".kts", ".yaml", ".yml", ".py", ".cfg",
     ".mod", ".sum", ".lockb",
 ];
-const NAMES: [&str; 4] = ["Gemfile", "Pipfile", "gradlew", "mvnw"];
+const NAMES: [&str; 14] = [
+    "Gemfile",
+    "Pipfile",
+    "gradlew",
+    "mvnw",
+    ".tool-versions",
+    ".python-version",
+    ".nvmrc",
+    ".node-version",
+    ".flake8",
+    "rust-toolchain",
+    "tox.ini",
+    "mypy.ini",
+    "pytest.ini",
+    "Makefile",
+];
+/// Looked at although it stands deeper than all others.
+const DEEPER: &str = ".github/workflows";
 
 /// Reads the manifests of a commit. A tree of hostile size gives fewer, never more.
 pub async fn manifests(
@@ -53,6 +70,11 @@ pub async fn manifests(
         let found = list(git, &mirror, commit, &directory).await?;
         wanted.extend(candidates(&directory, &found));
         manifests.directories.insert(directory, entries(found));
+    }
+    if manifests.list(".github").iter().any(|entry| entry.name == "workflows") {
+        let found = list(git, &mirror, commit, DEEPER).await?;
+        wanted.extend(candidates(DEEPER, &found));
+        manifests.directories.insert(DEEPER.to_owned(), entries(found));
     }
     wanted.truncate(MOST_FILES);
     let mut blobs = git.blobs(&mirror, QUICK)?;

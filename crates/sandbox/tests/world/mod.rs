@@ -43,6 +43,7 @@ pub(crate) fn settings(at: &Path) -> Settings {
         data: at.join("data"),
         run: at.join("run"),
         toolchains: Vec::new(),
+        tools: sandbox::Tools::default(),
         disk_bytes: DISK_BYTES,
         disk_guaranteed_bytes: 32 << 20,
         retention: Retention::default(),

@@ -209,6 +209,7 @@ async fn provider(at: &Path) -> Provider {
         data: at.join("data"),
         run: at.join("run"),
         toolchains: Vec::new(),
+        tools: sandbox::Tools::default(),
         disk_bytes: 2 << 30,
         disk_guaranteed_bytes: 32 << 20,
         retention: Retention::default(),

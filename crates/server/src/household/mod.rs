@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`posts`], [`outfits`] | who works for a task and in what, by [`provision`] |
 //! | [`owners`] | agents that repositories define themselves, and the definitions that tasks were begun with |
+//! | [`found`] | what a project needs, installed as its own files say |
 //! | [`wardrobe`], [`account`] | what sandboxes were given, and what they did, for receipts |
 //! | [`secrets`], [`redactor`] | secrets by step, and none in what is kept |
 //! | [`house`], [`style`] | repositories, work on its way out, and how it looks there |
@@ -19,6 +20,7 @@
 mod account;
 mod channels;
 mod clerk;
+mod found;
 pub(crate) mod house;
 mod keys;
 mod outfits;

@@ -9,7 +9,7 @@ use std::{io, sync::Arc};
 use agents::recipe;
 use config::agent::Pusher;
 use contracts::{
-    outfit::{Account, Outfit, OutfitError, Outfits, Refused, Wanted},
+    outfit::{Account, Outfit, OutfitError, Outfits, Refused, SetupNews, Wanted},
     sandbox::{Base, BuildNews, Checkout, Compute, Image, Owner, Recipe, Sandboxes as _},
 };
 use domain::{
@@ -19,6 +19,7 @@ use domain::{
     time::Timestamp,
 };
 use provision::{
+    found_setup,
     outfit::{self, Sketch},
     roster,
 };
@@ -59,7 +60,11 @@ impl Outfits for Outfitter {
         };
         let compute = sketch.compute();
         compute.check().map_err(refused)?;
-        let (image, digest) = self.image(&sketch, compute).await?;
+        if sketch.makes_layers() || granted.names_registries() {
+            // A server that has just started does not know yet where they are.
+            self.networks.settled().await;
+        }
+        let Made { image, digest, unready } = self.image(&sketch, compute).await?;
         let given = Given {
             image: digest.to_string(),
             policy: granted.policy.to_string(),
@@ -80,6 +85,7 @@ impl Outfits for Outfitter {
             // Also where nothing may be reached: what was asked for has to be known.
             network: Some(granted.network),
             checks: sketch.checks(),
+            unready,
         })
     }
 
@@ -101,17 +107,14 @@ impl Outfits for Outfitter {
 
 impl Outfitter {
     /// The image, as a sandbox is opened with it, and its hash.
-    async fn image(
-        &self,
-        sketch: &Sketch<'_>,
-        compute: Compute,
-    ) -> Result<(String, Digest), OutfitError> {
+    async fn image(&self, sketch: &Sketch<'_>, compute: Compute) -> Result<Made, OutfitError> {
         let mut base = sketch.base();
         let mut built = None;
+        let mut unready = None;
         let owner = Owner::Task(sketch.wanted.task);
         for layer in sketch.agent_layers() {
             let network = Some(self.networks.for_setup(&owner));
-            let image = self.prepare(&recipe::recipe(&layer, base, network)).await?;
+            let image = self.prepare(&recipe::recipe(&layer, base, network), None).await?;
             base = Base::Image(image.key.clone());
             built = Some(image);
         }
@@ -120,11 +123,17 @@ impl Outfitter {
             let recipe = Recipe {
                 base: base.clone(),
                 sources: self.sources(sketch.wanted).await?,
-                setup: Some(setup.to_owned()),
+                setup: Some(found_setup::with_variables(setup, &sketch.variables())),
                 compute: at_least(compute, recipe::COMPUTE),
                 network: Some(network),
             };
-            built = Some(self.prepare(&recipe).await?);
+            built = Some(self.prepare(&recipe, sketch.wanted.news).await?);
+        } else {
+            match self.found_setup(sketch, &base, at_least(compute, recipe::COMPUTE)).await? {
+                Found::Nothing => {}
+                Found::Ready(image) => built = Some(image),
+                Found::Unready(reason) => unready = Some(reason),
+            }
         }
         let Some(built) = built else {
             // Nothing is added, so it is opened as it is; but it has to be known by a hash.
@@ -135,19 +144,26 @@ impl Outfitter {
                 compute: recipe::COMPUTE,
                 network: None,
             };
-            let key = self.prepare(&recipe).await?.key;
-            return Ok((base.to_string(), hash(key.as_str())?));
+            let key = self.prepare(&recipe, None).await?.key;
+            return Ok(Made { image: base.to_string(), digest: hash(key.as_str())?, unready });
         };
-        Ok((Base::Image(built.key.clone()).to_string(), hash(built.key.as_str())?))
+        let image = Base::Image(built.key.clone()).to_string();
+        Ok(Made { image, digest: hash(built.key.as_str())?, unready })
     }
 
-    async fn prepare(&self, recipe: &Recipe) -> Result<Image, OutfitError> {
+    /// Makes an image. `listener` is told what its setup prints.
+    pub(super) async fn prepare(
+        &self,
+        recipe: &Recipe,
+        listener: Option<&mpsc::Sender<SetupNews>>,
+    ) -> Result<Image, OutfitError> {
         let (news, mut told) = mpsc::channel(64);
         let listening = async {
             while let Some(news) = told.recv().await {
                 match news {
                     BuildNews::Stage(stage) => tracing::debug!(stage, "an image is made"),
-                    BuildNews::Output(_) | BuildNews::Proposed { .. } => {}
+                    BuildNews::Output(bytes) => tell(listener, SetupNews::Output(bytes)).await,
+                    BuildNews::Proposed { .. } => {}
                 }
             }
         };
@@ -156,7 +172,7 @@ impl Outfitter {
     }
 
     /// The repositories for a setup, on the commits that the task's first sandbox found.
-    async fn sources(&self, wanted: &Wanted<'_>) -> Result<Vec<Checkout>, OutfitError> {
+    pub(super) async fn sources(&self, wanted: &Wanted<'_>) -> Result<Vec<Checkout>, OutfitError> {
         let known = self.wardrobe.read(wanted.task).map_err(|error| busy(&error))?.commits;
         let mut sources = Vec::new();
         for used in &wanted.request.repositories {
@@ -184,13 +200,39 @@ impl Outfitter {
         found.map_err(|error| busy(&error))
     }
 
-    fn keep(
+    pub(super) fn keep(
         &self,
         task: TaskId,
         change: impl FnOnce(&mut super::wardrobe::Kept),
     ) -> Result<(), OutfitError> {
         self.wardrobe.change(task, change).map_err(|error| busy(&error))
     }
+}
+
+/// Tells whoever listens.
+pub(super) async fn tell(listener: Option<&mpsc::Sender<SetupNews>>, news: SetupNews) {
+    if let Some(listener) = listener {
+        // Nobody needs to.
+        drop(listener.send(news).await);
+    }
+}
+
+/// What came of a setup that nobody wrote.
+pub(super) enum Found {
+    /// There is nothing to install that we know of.
+    Nothing,
+    Ready(Image),
+    /// Why it is not there, as a sentence.
+    Unready(String),
+}
+
+/// What a sandbox starts from.
+struct Made {
+    /// As a sandbox is opened with it.
+    image: String,
+    digest: Digest,
+    /// Why what the project needs is not in it.
+    unready: Option<String>,
 }
 
 const fn at_least(one: Compute, other: Compute) -> Compute {
@@ -222,6 +264,6 @@ fn unread(error: &io::Error) -> OutfitError {
     busy(error)
 }
 
-fn busy(error: &dyn std::error::Error) -> OutfitError {
+pub(super) fn busy(error: &dyn std::error::Error) -> OutfitError {
     OutfitError::Busy { reason: error.to_string() }
 }

@@ -44,9 +44,38 @@ pub(crate) struct Kept {
     /// On which commits its setup was run, by repository: the first sandbox decides for all.
     #[serde(default)]
     pub(crate) commits: BTreeMap<String, String>,
+    /// How the setup went that was found out.
+    #[serde(default, skip_serializing_if = "FoundSetup::is_nothing")]
+    pub(crate) found: FoundSetup,
     /// By purpose.
     #[serde(default)]
     pub(crate) given: BTreeMap<String, Given>,
+}
+
+/// What is remembered of a setup that nobody wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FoundSetup {
+    /// The step that stopped for a person to allow what it needs, by when it was asked for. Another step after it means that they went on.
+    #[serde(default)]
+    pub(crate) asked_at: Option<i64>,
+    #[serde(default)]
+    pub(crate) failed: Option<FailedSetup>,
+}
+
+/// One that failed is not tried again for every sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FailedSetup {
+    /// For whose sandbox it was tried.
+    pub(crate) purpose: String,
+    pub(crate) reason: String,
+}
+
+impl FoundSetup {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What one sandbox was given, the newest of its purpose.

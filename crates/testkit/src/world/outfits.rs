@@ -49,6 +49,7 @@ impl Outfits for ScriptedOutfits {
                 limit: Duration::from_mins(1),
                 file: "agents/scripted.yaml".to_owned(),
             }],
+            unready: None,
         })
     }
 

@@ -22,6 +22,9 @@ pub struct Checks {
     /// How many more were, beside those that are named.
     #[serde(default)]
     pub weakened_left_off: u64,
+    /// Why what the project needs was not installed, where its setup was found out and failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unready: Option<String>,
     /// Of the lines that were changed, where a report told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<ChangedCoverage>,

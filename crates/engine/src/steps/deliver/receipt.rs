@@ -267,6 +267,7 @@ mod tests {
                 what: String::new(),
             }],
             weakened_left_off: 0,
+            unready: None,
             coverage: None,
             advice: String::new(),
         };

@@ -40,6 +40,12 @@ impl Told {
             risks.push(format!("{headline}: look at every line"));
         }
         risks.extend(headline.warning());
+        risks.extend(
+            checks
+                .unready
+                .iter()
+                .map(|reason| format!("What the project needs was not installed: {reason}")),
+        );
         risks.extend(plan.and_then(|plan| unplanned(plan, &changed(scene)?)));
         let refused = statement.receipt.egress.hosts.iter().filter(|host| host.refused > 0);
         risks.extend(

@@ -57,11 +57,12 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let touched = tests_touched::look(scene, &chosen, &verdict, (base, commit), &after).await?;
     let runs = (before.as_slice(), after.runs.as_slice());
     let record = ChecksRecord::of((base, commit), &verdict, runs, &touched, &outfit.image);
+    let record = ChecksRecord { unready: outfit.unready.clone(), ..record };
     let evidence = scene.keep(&record.to_text())?;
     if let Some(failure) = cut_off::failure(scene, &verdict, &after.runs).await {
         return Err(Trouble::Failed(failure));
     }
-    if let Some(failure) = cannot_be_run(scene, &verdict, &after.runs) {
+    if let Some(failure) = cannot_be_run(scene, &verdict, &after.runs, outfit.unready.as_deref()) {
         return Err(Trouble::Failed(failure));
     }
     let report = match verdict.conclusion {
@@ -129,6 +130,7 @@ fn cannot_be_run<H: Hands>(
     scene: &Scene<'_, H>,
     verdict: &Verdict,
     runs: &[Vec<Captured>],
+    unready: Option<&str>,
 ) -> Option<Failure> {
     let blocking: Vec<_> =
         verdict.checks.iter().zip(runs).filter(|(check, _)| check.blocks()).collect();
@@ -138,7 +140,8 @@ fn cannot_be_run<H: Hands>(
     }
     let names: Vec<String> =
         blocking.iter().map(|(check, _)| format!("`{}`", check.check.command)).collect();
-    let message = format!("these checks cannot be run in the image: {}", names.join(", "));
+    let because = unready.map(|reason| format!("; {reason}")).unwrap_or_default();
+    let message = format!("these checks cannot be run in the image: {}{because}", names.join(", "));
     let logs = blocking.iter().filter_map(|(_, runs)| runs.first()).map(Captured::log);
     let failure = Failure::new(FailureKind::DependencyConflict, scene.phase(), message);
     Some(failure.with_log(&logs.collect::<Vec<_>>().join("\n")))

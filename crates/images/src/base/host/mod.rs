@@ -13,6 +13,7 @@
 
 mod etc;
 mod toolchain;
+mod tools;
 
 use std::{
     collections::BTreeSet,
@@ -26,6 +27,8 @@ use super::{
     BaseError, Digest,
     skeleton::{Skeleton, SkeletonEntry},
 };
+
+pub use tools::{FoundToolchain, FoundTools, Tools, find};
 
 /// A directory of the host, read-only inside.
 #[derive(Debug, Clone, PartialEq, Eq)]

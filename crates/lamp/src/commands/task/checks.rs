@@ -52,6 +52,9 @@ fn page(checks: &shape::Checks, colors: Colors) -> String {
     text.push_str(&headline::advice(&checks.headline, "  ! "));
     let (commit, base) = (words::short(&checks.commit), words::short(&checks.base));
     put_line!(text, "Commit {commit}, compared with {base}.");
+    if let Some(reason) = &checks.unready {
+        put_line!(text, "What the project needs was not installed: {}", words::line(reason, 400));
+    }
     // What is wrong is looked for first.
     let mut ordered: Vec<&CheckVerdict> = checks.checks.iter().collect();
     ordered.sort_by_key(|check| rank(check.outcome));
@@ -313,6 +316,7 @@ mod tests {
                 what: "test_logout".to_owned(),
             }],
             weakened_left_off: 2,
+            unready: None,
             coverage: Some(ChangedCoverage { covered: 3, missed: 1 }),
         };
         insta::assert_snapshot!(page(&checks, Colors::OFF));
@@ -322,6 +326,7 @@ mod tests {
             checks: Vec::new(),
             weakened: Vec::new(),
             weakened_left_off: 0,
+            unready: Some("the setup failed: npm error 404 (it ended with 1)".to_owned()),
             coverage: None,
             ..checks
         };
