@@ -178,6 +178,11 @@ impl Report {
         self.reach
     }
 
+    /// Whether tests ran that were neither named nor counted.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.is_silent
+    }
+
     /// Tests passed that were neither named nor counted.
     pub(crate) fn silent(&mut self) {
         self.is_silent = true;

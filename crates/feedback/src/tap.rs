@@ -99,6 +99,8 @@ impl Plan {
 /// A test that was named, with what is said about it.
 struct Open {
     test: TestCase,
+    /// Whether it is a file that failed, and no test.
+    is_file: bool,
     indent: usize,
     in_block: bool,
     block: Gathered,
@@ -189,6 +191,8 @@ impl Reader<'_> {
             return;
         }
         self.groups.retain(|(outer, _)| *outer < indent);
+        let is_path = !title.contains(char::is_whitespace) && located::extension(title).is_some();
+        let is_file = indent == 0 && is_path && outcome.is_failure() && directive.is_none();
         let groups = self.groups.iter().map(|(_, group)| group.as_str());
         // Who writes a dash has groups, and only remarks look like headings.
         let heading = Some(self.heading.as_str()).filter(|it| !it.is_empty() && !dashed);
@@ -199,12 +203,30 @@ impl Reader<'_> {
             None => (outcome, ""),
         };
         let test = TestCase::new(name, outcome).message(reason);
-        self.open = Some(Open { test, indent, in_block: false, block: Gathered::default() });
+        let block = Gathered::default();
+        self.open = Some(Open { test, is_file, indent, in_block: false, block });
+    }
+
+    /// A file that failed, and none of its tests did: it broke off before, between or after them.
+    fn broken(&mut self, file: &TestCase, block: &Block) {
+        let mut finding = block.thrown.finding(&self.tool, Kind::Error);
+        if finding.place == Location::Unsaid {
+            finding.place = self.workspace.place(&file.name.name, None, None);
+        }
+        if block.thrown.message.trim().is_empty() {
+            let message = format!("`{}` failed outside of its tests", file.name);
+            finding.message = message.as_str().into();
+        }
+        self.report.find(finding);
+        self.report.reached(Reach::Cut);
     }
 
     fn close(&mut self) {
-        let Some(Open { mut test, block, .. }) = self.open.take() else { return };
+        let Some(Open { mut test, block, is_file, .. }) = self.open.take() else { return };
         let block = Block::new(block.as_str(), self.workspace);
+        if is_file {
+            return self.broken(&test, &block);
+        }
         test.duration = block.took;
         if !test.outcome.is_failure() {
             return self.report.ran(test);

@@ -12,6 +12,7 @@ use crate::{
     finding::{Finding, Kind, Tool},
     located::Located,
     location::{Location, Workspace},
+    naming::Reach,
     output::{Gathered, lines},
     report::{MOST_TESTS, Report},
     test::{Outcome, TestCase, TestName},
@@ -55,6 +56,7 @@ impl Package {
         report.heard(Tool::GoTest);
         // What was still running when the program died was killed by it.
         for test in std::mem::take(&mut self.running) {
+            report.reached(Reach::Cut);
             self.ended.entry(test).or_insert((Outcome::Failed, None));
         }
         let failed: BTreeSet<&str> = self

@@ -62,7 +62,11 @@ pub(crate) fn read(text: &str, workspace: &Workspace) -> Report {
     }
     package.report("", &mut report, workspace);
     // Without `-v`, those that pass have no name.
-    if !text.contains("=== RUN ") {
+    let has_tests = |line: &str| {
+        let is_empty = line.contains("[no tests to run]") || line.contains("[no test files]");
+        !is_empty && (line.starts_with("ok  \t") || line.starts_with("FAIL\t"))
+    };
+    if !text.contains("=== RUN ") && lines(text).any(has_tests) {
         report.silent();
     }
     report

@@ -12,13 +12,13 @@
 //! ```
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::Duration,
 };
 
 use super::thrown::{Thrown, name};
 use crate::{
-    finding::Tool,
+    finding::{Finding, Kind, Tool},
     located,
     location::{Location, Workspace},
     naming::Reach,
@@ -45,12 +45,15 @@ pub(crate) fn read(text: &str, workspace: &Workspace) -> Report {
         open: None,
         tally: Tally::default(),
         times: Times::default(),
+        broken: BTreeSet::new(),
     };
     for line in lines(text) {
         reader.line(line);
     }
     reader.close();
-    reader.report.said(reader.tally);
+    let broken = u64::try_from(reader.broken.len()).unwrap_or(u64::MAX);
+    let failed = reader.tally.failed.saturating_sub(broken);
+    reader.report.said(Tally { failed, ..reader.tally });
     reader.report.reached(Reach::Whole);
     reader.report
 }
@@ -67,6 +70,8 @@ struct Reader<'a> {
     open: Option<(TestCase, Gathered)>,
     tally: Tally,
     times: Times,
+    /// Files that failed outside of their tests: they are counted as tests.
+    broken: BTreeSet<String>,
 }
 
 impl Reader<'_> {
@@ -104,6 +109,16 @@ impl Reader<'_> {
             return;
         }
         self.groups.retain(|(outer, _)| *outer < indent);
+        // A file that failed outside of its tests.
+        let is_path = !title.contains(char::is_whitespace) && located::extension(title).is_some();
+        if indent == 0 && outcome.is_failure() && is_path {
+            let place = self.workspace.place(title, None, None);
+            let message = format!("`{title}` failed outside of its tests");
+            self.report.find(Finding::new(Kind::Error, Tool::NodeTest, &message).at(place));
+            self.report.reached(Reach::Cut);
+            self.broken.insert(title.to_owned());
+            return;
+        }
         let name = name("", self.groups.iter().map(|(_, group)| group.as_str()), title);
         let name = self.times.numbered(&name);
         if outcome.is_failure() {
@@ -119,6 +134,10 @@ impl Reader<'_> {
         if let Some((outcome, title, took)) =
             line.split_once(' ').and_then(|(mark, title)| marked(mark, title))
         {
+            if self.broken.contains(title) {
+                self.open = None;
+                return;
+            }
             let known = self.failed.get_mut(title).and_then(VecDeque::pop_front);
             let name = known.unwrap_or_else(|| TestName::new("", title));
             let place = std::mem::take(&mut self.place);

@@ -215,6 +215,11 @@ impl<'a> Reader<'a> {
         // Without a summary the blocks have to name themselves.
         for (headline, blocks) in std::mem::take(&mut self.blocks) {
             for (section, printed) in blocks {
+                // A process of xdist that died is told of under the name of a file, and once more under that of the test.
+                if printed.as_str().contains("' crashed while running '") {
+                    self.report.reached(Reach::Cut);
+                    continue;
+                }
                 let trace = Trace::new(printed.as_str(), self.workspace);
                 let kind = if section == Section::Errors { Kind::Error } else { Kind::Failure };
                 let mut finding = trace.finding(kind);

@@ -35,6 +35,7 @@ pub(super) enum Lost {
 pub(super) fn compare(base: &[Run], head: &[Run], has_new_errors: HasNewErrors) -> Comparison {
     let (before, after) = (seen(base), seen(head));
     let fails = |seen: Option<&Seen>| seen == Some(&Seen::Failed);
+    let is_torn = head.iter().all(|run| run.state() == State::Stopped);
     let mut changes: BTreeMap<TestName, Change> = BTreeMap::new();
     let (base_side, head_side) = (Side::of(base), Side::of(head));
     for (name, seen) in &after {
@@ -42,14 +43,21 @@ pub(super) fn compare(base: &[Run], head: &[Run], has_new_errors: HasNewErrors) 
             Some(before) => Change::between(*before, *seen),
             None => Change::since(base_side.names, base_side.got_to(&head_side.tools), *seen),
         };
+        // What was torn off may have lost a part of its name.
+        let change = match change {
+            Change::NewPassing | Change::NewSkipped if is_torn => Change::Unnamed,
+            other => other,
+        };
         changes.insert((*name).clone(), change);
     }
     let end = End::of(head, &changes, has_new_errors);
     let suites: BTreeSet<&Label> = after.keys().map(|name| &name.suite).collect();
+    let groups = Groups::of(&after);
     let are_no_fewer = head_side.count >= base_side.count;
     for (name, seen) in before.iter().filter(|(name, _)| !after.contains_key(*name)) {
         let change = match (end.got_to(name, &suites), head_side.names) {
             (Reached::No, _) => Change::NotReached,
+            (Reached::Yes, Names::All) if groups.is_skipped(name) => Change::NewlySkipped,
             (Reached::Yes, Names::All) => Change::Removed,
             (Reached::Yes, Names::Failures) if fails(Some(seen)) && are_no_fewer => {
                 Change::NoLongerFails
@@ -93,7 +101,45 @@ fn seen(runs: &[Run]) -> BTreeMap<&TestName, Seen> {
         let once = Seen::once(test.outcome);
         all.entry(&test.name).and_modify(|seen| *seen = seen.and(once)).or_insert(once);
     }
+    // Where only failures are named, a run of the same commit that passes has it among those that passed.
+    let passes_quietly =
+        |run: &&Run| run.state() == State::Passed && run.report.names() == Names::Failures;
+    for run in runs.iter().filter(passes_quietly) {
+        for (name, seen) in &mut all {
+            if *seen == Seen::Failed && run.report.test(name).is_none() {
+                *seen = Seen::Mixed;
+            }
+        }
+    }
     all
+}
+
+/// Groups of tests in which there is nothing but what is skipped. A group that is skipped as a whole is one skipped test.
+struct Groups<'r>(BTreeMap<(&'r str, &'r str), Seen>);
+
+impl<'r> Groups<'r> {
+    fn of(after: &BTreeMap<&'r TestName, Seen>) -> Self {
+        let mut groups = BTreeMap::new();
+        for (name, seen) in after {
+            let whole: (&str, &str) = (&name.suite, &name.name);
+            let group = group(name).map(|group| (&*name.suite, group));
+            for place in std::iter::once(whole).chain(group) {
+                let known = groups.entry(place).or_insert(*seen);
+                *known = known.and(*seen);
+            }
+        }
+        Self(groups)
+    }
+
+    fn is_skipped(&self, test: &TestName) -> bool {
+        let group = group(test).map(|group| (&*test.suite, group));
+        group.is_some_and(|group| self.0.get(&group) == Some(&Seen::Skipped))
+    }
+}
+
+/// What stands before the last part of a name.
+fn group(test: &TestName) -> Option<&str> {
+    test.name.rsplit_once(" › ").map(|(group, _)| group)
 }
 
 /// What the runs of one side say about tests that they do not name.

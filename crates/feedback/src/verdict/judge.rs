@@ -92,6 +92,8 @@ pub struct Side {
     pub counts: Counts,
     /// Whether its report names all tests that are counted.
     pub names: Names,
+    /// How far it got, as its runner tells.
+    pub reach: Reach,
 }
 
 /// All checks together.
@@ -296,7 +298,7 @@ fn outcome(
     let tests = &comparison.changes;
     let passed = |run: &Run| run.state() == State::Passed;
     let stopped = |run: &Run| run.state() == State::Stopped;
-    let ran_tests = |runs: &[Run]| runs.iter().any(|run| run.tests() > 0);
+    let ran_tests = |runs: &[Run]| runs.iter().any(|run| run.tests() > 0 || run.report.is_silent());
     let has = |wanted: Change| tests.values().any(|change| *change == wanted);
     let fails_always = !base.is_empty() && !base.iter().any(passed);
     if head.is_empty() {
@@ -369,7 +371,9 @@ fn started(runs: Vec<Run>) -> Vec<Run> {
 }
 
 fn side(run: &Run) -> Side {
-    Side { ended: run.ended.clone(), counts: run.report.counts(), names: run.report.names() }
+    let report = &run.report;
+    let (counts, names, reach) = (report.counts(), report.names(), report.reach());
+    Side { ended: run.ended.clone(), counts, names, reach }
 }
 
 /// What was found about the tests that are the change's fault. Where no test is, all that the run said.

@@ -1,10 +1,10 @@
 //! What the runs themselves tell: tests that ran on base, and do not on head.
 
 use super::{
-    super::{Change, CheckVerdict, Ended, Verdict},
+    super::{Change, CheckVerdict, Ended, Side, Verdict},
     Found, Weakened, Weakening,
 };
-use crate::naming::Names;
+use crate::naming::{Names, Reach};
 
 /// Tests that are gone or skipped in the runs. Renamed ones are among them: a run has names, and no code to know them by.
 pub fn in_runs(verdict: &Verdict) -> Found {
@@ -44,7 +44,10 @@ pub fn in_runs(verdict: &Verdict) -> Found {
 fn fewer(check: &CheckVerdict) -> Option<String> {
     let (base, head) = (check.base.as_ref()?, check.head.as_ref()?);
     let (before, after) = (base.counts.tests.all(), head.counts.tests.all());
-    let is_whole = check.count(Change::NotReached) == 0 && head.ended == Ended::Exited(0);
+    let is_cut = |side: &Side| side.reach == Reach::Cut;
+    // Some count only what failed.
+    let is_counted = head.counts.tests.passed > 0;
+    let is_whole = !is_cut(base) && !is_cut(head) && head.ended == Ended::Exited(0) && is_counted;
     (head.names != Names::All && is_whole && after < before).then(|| {
         format!("`{}` had {before} tests, and has {after}; it does not name them", check.check.name)
     })
