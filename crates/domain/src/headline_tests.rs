@@ -55,7 +55,33 @@ fn each_outcome_has_its_one_sentence() {
         told(Passes, &[skipped]),
         told(Fails, &[worse, TESTS]),
     ];
-    insta::assert_snapshot!(stories.join("\n"), @"");
+    insta::assert_snapshot!(stories.join("\n"), @"
+    passed: 12 tests ran, and all pass
+    passed: 1 test ran, and passes
+    passed: 2 checks ran, and said nothing of single tests
+    passed: 12 tests ran, and all pass; 3 that failed before are mended; 1 check could not be run
+    passed: 1 check ran, and said nothing of single tests; 1 that failed before is mended
+    nothing got worse: 1 check fails as before (2 tests)
+      ! nothing that failed before was mended: if that was the task, it is not done
+    nothing got worse: 2 checks fail as before (4 tests)
+      ! nothing that failed before was mended: if that was the task, it is not done
+    nothing got worse: 1 check fails as before (2 tests); 1 that failed before is mended
+    nothing got worse: 1 check fails as before
+      ! nothing that failed before was mended: if that was the task, it is not done
+    nothing got worse: 1 test that failed is gone
+      ! what failed is gone, and was not mended: 1 test that failed before is not run any more
+    nothing was proven, because no check is known for this repository
+    nothing was proven, because 2 of 2 checks could not be run
+    nothing was proven, because 1 of 2 checks could not be run, and 1 fails as before
+      ! nothing that failed before was mended: if that was the task, it is not done
+    nothing was proven, because all that ran fails as before, and nothing in it passes
+      ! nothing that failed before was mended: if that was the task, it is not done
+    nothing was proven, because the checks came with the change itself
+    nothing was proven, because no test ran: only linters, formatters or builds did
+    nothing was proven, because no test ran: only linters, formatters or builds did
+    nothing was proven, because no test ran: all were skipped
+    failed: 1 check is worse than before
+    ");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use domain::{
     id::TaskId,
+    limits::Limits,
     task::{Event, Stage, Task},
 };
 use engine::{
@@ -135,4 +136,18 @@ async fn coverage_of_the_changed_lines_is_in_the_record_and_in_the_pull_request(
     let body = fixture.ledger.read("body", &name).unwrap();
     let told = "Coverage: tests run 1 of the 1 changed lines that they could run.";
     assert!(body.contains(told), "{body}");
+}
+
+#[tokio::test]
+async fn an_agent_is_told_nothing_of_the_checks_of_another() {
+    let fixture = Fixture::new().await;
+    played(&fixture).await;
+    let mut trigger = testkit::trigger("acme/web", "fix the logout").unwrap();
+    trigger.agent = "another".parse().unwrap();
+    let other = fixture.engine.submit(trigger, Limits::default()).await.unwrap();
+    let running = fixture.run();
+    fixture.wait_until(other, |it| matches!(it.stage, Stage::AwaitingApproval { .. })).await;
+    running.stop().await;
+    let told = fixture.ledger.read("around", &format!("{other} Research")).unwrap();
+    assert!(told.contains("base_checks: None"), "{told}");
 }

@@ -207,7 +207,7 @@ proptest! {
         let story = stories::happy();
         let risks = [risk];
         let request = PullRequest {
-            words: Words { summary: &summary, why: &why, risks: &risks, findings: &risks, dismissed: &risks, flags: &risks, log: &log, reasoning: &log },
+            words: Words { summary: &summary, why: &why, risks: &risks, next: &risks, tests: &risks, tests_left_off: 3, findings: &risks, dismissed: &risks, flags: &risks, log: &log, reasoning: &log },
             own_template: Some(&own),
             ..story.pull_request()
         };

@@ -15,6 +15,7 @@ mod image;
 mod kept;
 mod money;
 mod policy;
+mod proving;
 mod pulls;
 mod remedies;
 mod reverting;

@@ -36,7 +36,7 @@ fn a_plan_is_read_looked_at_closer_and_approved_on_the_terminal() {
         terminal.typed(key);
     }
     shown.push_str(&terminal.ends());
-    assert_eq!(run.wait().unwrap().code(), Some(0), "{shown}");
+    assert_eq!(run.wait().unwrap().code(), Some(6), "{shown}");
     let task = fixture.json(&["get", "last"]);
     assert_eq!(
         (&task["state"], &task["pull_request"]),

@@ -96,6 +96,12 @@ mod tests {
             (GoneFromRun, "", "`tests::fourth` of `cargo test`"),
         ]));
         let told: Vec<String> = all.weakened.iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @"
+        tests/test_a.py: test deleted: `test_one` is gone
+        tests/test_b.py: test file deleted: 12 tests gone with it: `test_x` and 11 more
+        src/lib.rs: test skipped: `later` is skipped
+        tests/test_c.py: test no longer run: `tests/test_c.py › test_three` of `pytest`
+        test no longer run: `tests::fourth` of `cargo test`
+        ");
     }
 }
