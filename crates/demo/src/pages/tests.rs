@@ -74,6 +74,7 @@ fn verdict() -> Checks {
             command: "make test".to_owned(),
             directory: String::new(),
             file: "Makefile".to_owned(),
+            why: String::new(),
             outcome: CheckOutcome::Fixed,
             sentence: "failed before and passes now".to_owned(),
             blocks: false,
@@ -85,6 +86,7 @@ fn verdict() -> Checks {
         }],
         weakened: Vec::new(),
         weakened_left_off: 0,
+        left_out: Vec::new(),
         coverage: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use domain::code::CommitId;
 use feedback::{
+    checks::LeftOut,
     finding::Finding,
     location::Location,
     verdict::{
@@ -28,8 +29,18 @@ pub struct ChecksRecord {
     /// Weakened tests beyond those that are named.
     pub weakened_left_off: u64,
     pub coverage: Option<CoverageRecord>,
+    /// What looks like a check of the repository and was not run.
+    #[serde(default)]
+    pub left_out: Vec<LeftOutRecord>,
     /// What the agent is told: only what it can do something about.
     pub advice: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutRecord {
+    pub command: String,
+    pub file: String,
+    pub reason: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +60,9 @@ pub struct CheckRecord {
     pub directory: String,
     /// The file that names it.
     pub file: String,
+    /// Why it was chosen, and what it stands for.
+    #[serde(default)]
+    pub why: String,
     pub outcome: OutcomeRecord,
     /// The outcome as a sentence.
     pub sentence: String,
@@ -151,8 +165,20 @@ impl ChecksRecord {
                 covered: number(it.covered),
                 missed: number(it.missed),
             }),
+            left_out: Vec::new(),
             advice: verdict.to_agent_text(),
         }
+    }
+
+    /// The same, with what was not run.
+    pub(crate) fn with_left_out(mut self, left_out: &[LeftOut]) -> Self {
+        let records = left_out.iter().map(|it| LeftOutRecord {
+            command: it.command.clone(),
+            file: it.file.clone(),
+            reason: it.reason.clone(),
+        });
+        self.left_out = records.collect();
+        self
     }
 
     pub(crate) fn to_text(&self) -> String {
@@ -194,6 +220,7 @@ fn check(
         command: verdict.check.command.as_str().to_owned(),
         directory: verdict.check.directory.as_str().to_owned(),
         file: verdict.check.why.file.clone(),
+        why: verdict.check.why.to_string(),
         outcome: outcome(verdict.outcome),
         sentence: verdict.outcome.to_string(),
         blocks: verdict.blocks(),

@@ -248,6 +248,7 @@ mod tests {
                 what: String::new(),
             }],
             weakened_left_off: 0,
+            left_out: Vec::new(),
             coverage: None,
             advice: String::new(),
         };

@@ -70,6 +70,12 @@ fn page(checks: &shape::Checks, colors: Colors) -> String {
     if checks.weakened_left_off > 0 {
         put_line!(text, "  [{} more]", checks.weakened_left_off);
     }
+    if !checks.left_out.is_empty() {
+        text.push_str("\nNot run:\n");
+    }
+    for it in checks.left_out.iter().take(SHOWN) {
+        put_line!(text, "  - {}", words::line(&format!("{}: {}", it.command, it.reason), 300));
+    }
     if let Some(coverage) = &checks.coverage {
         put_line!(
             text,
@@ -98,6 +104,9 @@ fn row(check: &CheckVerdict, colors: Colors) -> String {
     let mut text = format!("{}\n", line.trim_end());
     put_line!(text, "    $ {}", words::line(&check.command, 300));
     put_line!(text, "    {}", words::line(&check.sentence, 300));
+    if !check.why.is_empty() {
+        put_line!(text, "    why: {}", words::line(&check.why, 300));
+    }
     let tests =
         check.tests.iter().map(|test| words::line(&format!("{}: {}", test.change, test.name), 300));
     let findings = check.findings.iter().map(|it| {
@@ -171,6 +180,7 @@ mod tests {
             command: format!("make {name}"),
             directory: String::new(),
             file: "Makefile".to_owned(),
+            why: "CI runs it (`ci.yml`, line 3)".to_owned(),
             outcome,
             sentence: "it passes, as before".to_owned(),
             blocks: false,
@@ -225,6 +235,11 @@ mod tests {
                 what: "test_logout".to_owned(),
             }],
             weakened_left_off: 2,
+            left_out: vec![wire::task::checks::LeftOutCheck {
+                command: "cargo miri test".to_owned(),
+                file: "ci.yml".to_owned(),
+                reason: "it needs another toolchain".to_owned(),
+            }],
             coverage: Some(ChangedCoverage { covered: 3, missed: 1 }),
         };
         insta::assert_snapshot!(page(&checks, Colors::OFF));
@@ -233,6 +248,7 @@ mod tests {
             checks: Vec::new(),
             weakened: Vec::new(),
             weakened_left_off: 0,
+            left_out: Vec::new(),
             coverage: None,
             ..checks
         };
