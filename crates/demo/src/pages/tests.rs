@@ -90,6 +90,7 @@ fn verdict() -> Checks {
             command: "make test".to_owned(),
             directory: String::new(),
             file: "Makefile".to_owned(),
+            why: String::new(),
             outcome: CheckOutcome::Fixed,
             sentence: "failed before and passes now".to_owned(),
             blocks: false,
@@ -101,6 +102,7 @@ fn verdict() -> Checks {
         }],
         weakened: Vec::new(),
         weakened_left_off: 0,
+        left_out: Vec::new(),
         coverage: None,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::code::CommitId;
 use feedback::{
+    checks::LeftOut,
     finding::{Finding, Kind},
     location::Location,
     missing::{Missing, missing},
@@ -38,8 +39,18 @@ pub struct ChecksRecord {
     /// Why what the project needs was not installed, where that was to be done without anybody's word. Older documents do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unready: Option<String>,
+    /// What looks like a check of the repository and was not run.
+    #[serde(default)]
+    pub left_out: Vec<LeftOutRecord>,
     /// What the agent is told: only what it can do something about.
     pub advice: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutRecord {
+    pub command: String,
+    pub file: String,
+    pub reason: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +70,9 @@ pub struct CheckRecord {
     pub directory: String,
     /// The file that names it.
     pub file: String,
+    /// Why it was chosen, and what it stands for.
+    #[serde(default)]
+    pub why: String,
     pub outcome: OutcomeRecord,
     /// Whether it came with the change, so that it cannot speak for it.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -192,8 +206,20 @@ impl ChecksRecord {
                 covered: number(it.covered),
                 missed: number(it.missed),
             }),
+            left_out: Vec::new(),
             advice: verdict.to_agent_text(),
         }
+    }
+
+    /// The same, with what was not run.
+    pub(crate) fn with_left_out(mut self, left_out: &[LeftOut]) -> Self {
+        let records = left_out.iter().map(|it| LeftOutRecord {
+            command: it.command.clone(),
+            file: it.file.clone(),
+            reason: it.reason.clone(),
+        });
+        self.left_out = records.collect();
+        self
     }
 
     pub(crate) fn to_text(&self) -> String {
@@ -244,6 +270,7 @@ fn check(verdict: &CheckVerdict, before: &[Captured], after: &[Captured]) -> Che
         command: verdict.check.command.as_str().to_owned(),
         directory: verdict.check.directory.as_str().to_owned(),
         file: verdict.check.why.file.clone(),
+        why: verdict.check.why.to_string(),
         outcome,
         brought: verdict.outcome == Outcome::Brought,
         sentence,

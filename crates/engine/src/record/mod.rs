@@ -17,8 +17,8 @@ mod review;
 
 pub use change::{ChangeRecord, FlagRecord};
 pub use checks::{
-    CheckRecord, ChecksRecord, ConclusionRecord, CoverageRecord, FindingRecord, OutcomeRecord,
-    SeverityRecord, SideRecord, TestRecord, WeakenedClass, WeakenedRecord,
+    CheckRecord, ChecksRecord, ConclusionRecord, CoverageRecord, FindingRecord, LeftOutRecord,
+    OutcomeRecord, SeverityRecord, SideRecord, TestRecord, WeakenedClass, WeakenedRecord,
 };
 pub use dismissal::Dismissal;
 pub use review::{ReviewFinding, ReviewRecord};

@@ -72,6 +72,36 @@ async fn a_check_whose_command_was_missing_is_not_remembered() {
     assert_eq!(record.checks[0].base.as_ref().unwrap().ended, "passed");
 }
 
+/// How often each check was run: on the base commit, and on the change.
+fn runs(fixture: &Fixture) -> (usize, usize) {
+    let calls = fixture.ledger.calls().unwrap();
+    let all =
+        calls.iter().filter(|call| call.starts_with("exec ") && call.contains("check ")).count();
+    (baselines(fixture), all - baselines(fixture))
+}
+
+#[tokio::test]
+async fn a_base_that_is_already_red_costs_one_run_more_and_the_change_none() {
+    let (fixture, _memory) = stage_with_memory().await;
+    fixture.ledger.set("host", "checks", "ruff check .\nmypy .\nexit 1").unwrap();
+    played(&fixture).await;
+    assert_eq!(
+        runs(&fixture),
+        (3 + 1, 3),
+        "the red one is confirmed alone, and on the change it is known"
+    );
+    played(&fixture).await;
+    assert_eq!(runs(&fixture), (3 + 1, 6), "it is remembered");
+}
+
+#[tokio::test]
+async fn what_a_red_check_may_need_is_run_before_it_again() {
+    let (fixture, _memory) = stage_with_memory().await;
+    fixture.ledger.set("host", "checks", "make build\n./prepare\nruff check .\nexit 1").unwrap();
+    played(&fixture).await;
+    assert_eq!(runs(&fixture), (4 + 3, 4));
+}
+
 #[tokio::test]
 async fn an_agent_is_told_how_the_checks_stand_and_who_else_is_at_work() {
     let fixture = Fixture::new().await;

@@ -79,6 +79,14 @@ impl Check {
     }
 }
 
+impl Check {
+    /// Whether checks after it may need what it leaves: a build does, and a command that is not understood may. Linters and tests leave
+    /// nothing that another check is made for.
+    pub fn may_be_needed(&self) -> bool {
+        self.kind == Kind::Build || !super::classify::only_judges(self.command.as_str())
+    }
+}
+
 impl CommandLine {
     /// As long as a script in an agent's file may be.
     pub const LIMIT: usize = 100_000;

@@ -68,6 +68,16 @@ pub(super) fn kind_of_script(script: &str) -> Option<Kind> {
     commands.filter_map(|words| kind_of(&meaning(&words))).max()
 }
 
+/// Whether a script only asks tools, or runs targets that are named as checks.
+pub(super) fn only_judges(script: &str) -> bool {
+    let judges =
+        |words: &Vec<String>| kind_of(&meaning(words)).is_some_and(|kind| kind != Kind::Build);
+    let lines = shell::lines(script).unwrap_or_default();
+    let all: Option<Vec<_>> = lines.iter().map(|line| shell::commands(line)).collect();
+    let all: Vec<Vec<String>> = all.unwrap_or_default().into_iter().flatten().collect();
+    !all.is_empty() && all.iter().all(judges)
+}
+
 pub(super) fn kind_of(meaning: &Meaning) -> Option<Kind> {
     match meaning {
         Meaning::Judges { kind, .. } => Some(*kind),

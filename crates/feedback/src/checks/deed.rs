@@ -56,8 +56,11 @@ impl Deed {
         let is_whole = self.scope == Scope::Plain && self.tool() == other.tool();
         let is_within = match other.scope {
             Scope::Part => true,
-            // Other features of a crate are other code.
-            Scope::Plain => other.kind == Kind::Test && other.ecosystem != Ecosystem::Rust,
+            // Other features of a crate are other code, and other files of a script other tests.
+            Scope::Plain => {
+                other.kind == Kind::Test
+                    && !matches!(other.ecosystem, Ecosystem::Rust | Ecosystem::JavaScript)
+            }
             Scope::Variant | Scope::Special => false,
         };
         same_work && (self.words == other.words || (is_whole && is_within))

@@ -89,9 +89,20 @@ impl Targets {
     /// The checks that a target only bundles.
     pub(super) fn parts(&self, name: &str) -> Option<Vec<&str>> {
         let target = self.0.get(name)?;
-        let others = self.reached(&target.needs);
-        let is_check = |other: &&str| *other != name && names::kind_of(other).is_some();
-        let checks: Vec<&str> = others.into_iter().filter(is_check).collect();
+        let mut checks: Vec<&str> = Vec::new();
+        let mut seen: BTreeSet<&str> = BTreeSet::from([name]);
+        let mut open: Vec<&String> = target.needs.iter().rev().collect();
+        while let Some(need) = open.pop() {
+            let Some((need, inner)) = self.0.get_key_value(need.as_str()) else { continue };
+            if !seen.insert(need) {
+                continue;
+            }
+            if names::kind_of(need).is_some() {
+                checks.push(need);
+            } else {
+                open.extend(inner.needs.iter().rev());
+            }
+        }
         (target.lines.is_empty() && !checks.is_empty()).then_some(checks)
     }
 

@@ -20,6 +20,7 @@
 //! And silence is not success: a check that ran tests before and runs none now has failed, and a run that broke off before its tests has
 //! removed none.
 
+mod again;
 mod agent_text;
 mod baseline;
 mod change;

@@ -2,8 +2,8 @@
 
 use domain::{id::PersonId, time::Timestamp};
 use engine::record::{
-    CheckRecord, ChecksRecord, Dismissal, FindingRecord, OutcomeRecord, ReviewFinding,
-    ReviewRecord, SideRecord, WeakenedClass, WeakenedRecord,
+    CheckRecord, ChecksRecord, Dismissal, FindingRecord, LeftOutRecord, OutcomeRecord,
+    ReviewFinding, ReviewRecord, SideRecord, WeakenedClass, WeakenedRecord,
 };
 use wire::{
     agent::AgentFinding,
@@ -31,10 +31,16 @@ pub(crate) fn checks(record: ChecksRecord, at: Timestamp) -> told::Checks {
         weakened: record.weakened.into_iter().map(weakened).collect(),
         weakened_left_off: record.weakened_left_off,
         unready: record.unready,
+        left_out: record.left_out.into_iter().map(left_out).collect(),
         coverage: record
             .coverage
             .map(|it| told::ChangedCoverage { covered: it.covered, missed: it.missed }),
     }
+}
+
+fn left_out(record: LeftOutRecord) -> told::LeftOutCheck {
+    let LeftOutRecord { command, file, reason } = record;
+    told::LeftOutCheck { command, file, reason }
 }
 
 fn check(record: CheckRecord) -> told::CheckVerdict {
@@ -45,6 +51,7 @@ fn check(record: CheckRecord) -> told::CheckVerdict {
         command: record.command,
         directory: record.directory,
         file: record.file,
+        why: record.why,
         outcome: match record.outcome {
             OutcomeRecord::Passed => told::CheckOutcome::Passed,
             OutcomeRecord::Fixed => told::CheckOutcome::Fixed,

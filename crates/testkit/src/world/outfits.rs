@@ -33,6 +33,23 @@ fn busy(error: std::io::Error) -> OutfitError {
     OutfitError::Busy { reason: error.to_string() }
 }
 
+impl ScriptedOutfits {
+    /// One check, or those that a test has written down, a command on each line.
+    fn checks(&self) -> Vec<DeclaredCheck> {
+        let one = |name: &str, command: &str| DeclaredCheck {
+            name: name.to_owned(),
+            command: command.to_owned(),
+            report: None,
+            limit: Duration::from_mins(1),
+            file: "agents/scripted.yaml".to_owned(),
+        };
+        match self.ledger.read("host", "checks") {
+            None => vec![one("tests", "make test")],
+            Some(written) => written.lines().map(|command| one(command, command)).collect(),
+        }
+    }
+}
+
 impl Outfits for ScriptedOutfits {
     async fn outfit(&self, _wanted: &Wanted<'_>) -> Result<Outfit, OutfitError> {
         Ok(Outfit {
@@ -42,13 +59,7 @@ impl Outfits for ScriptedOutfits {
             compute: Compute::default(),
             hooks: Hooks::default(),
             network: None,
-            checks: vec![DeclaredCheck {
-                name: "tests".to_owned(),
-                command: "make test".to_owned(),
-                report: None,
-                limit: Duration::from_mins(1),
-                file: "agents/scripted.yaml".to_owned(),
-            }],
+            checks: self.checks(),
             unready: None,
         })
     }

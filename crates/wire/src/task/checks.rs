@@ -28,6 +28,18 @@ pub struct Checks {
     /// Of the lines that were changed, where a report told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<ChangedCoverage>,
+    /// What looks like a check of the repository and was not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOutCheck>,
+}
+
+/// Something that looks like a check and was not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LeftOutCheck {
+    pub command: String,
+    /// The file that names it.
+    pub file: String,
+    pub reason: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -81,6 +93,9 @@ pub struct CheckVerdict {
     pub directory: String,
     /// The file that names it.
     pub file: String,
+    /// Why it was chosen, and what it stands for, as a sentence.
+    #[serde(default)]
+    pub why: String,
     pub outcome: CheckOutcome,
     /// The outcome as a sentence.
     pub sentence: String,

@@ -268,6 +268,7 @@ mod tests {
             }],
             weakened_left_off: 0,
             unready: None,
+            left_out: Vec::new(),
             coverage: None,
             advice: String::new(),
         };

@@ -13,12 +13,14 @@ use feedback::{
 use super::{
     super::{Scene, Trouble, open, refused},
     choice::Chosen,
-    rounds::Round,
+    rounds::{self, Again, Company, Round},
 };
 use crate::{
     Hands,
     captured::{Captured, Ending},
 };
+
+const AGAIN: Again = Again { alone: "baseline again", all: "baseline once more" };
 
 /// For each check its runs on the base commit.
 pub(super) async fn runs<H: Hands>(
@@ -89,8 +91,8 @@ async fn around<H: Hands>(
     Ok(around)
 }
 
-/// Runs what is not known, and once more in another sandbox what failed: one failure may be chance, and would excuse the same failure of
-/// every change.
+/// Runs what is not known, and once more in another sandbox what failed, if that may be chance: it would excuse the same failure of every
+/// change. What a compiler or a linter says of a place in the code is known at once.
 async fn look<H: Hands>(
     scene: &Scene<'_, H>,
     outfit: &Outfit,
@@ -98,16 +100,19 @@ async fn look<H: Hands>(
     chosen: &Chosen,
     known: &[Option<Vec<Captured>>],
 ) -> Result<Vec<Vec<Captured>>, Trouble> {
-    let round = |number, sandbox| Round { commit, sandbox, part: "baseline check", number };
-    let wanted: Vec<bool> = known.iter().map(Option::is_none).collect();
-    let first = round(0, "baseline").run(scene, outfit, chosen, &wanted).await?;
-    let has_failed =
-        |run: &Option<Captured>| run.as_ref().is_some_and(|run| run.ending != Ending::Exited(0));
-    let failed: Vec<bool> = first.runs.iter().map(has_failed).collect();
-    let again = if failed.contains(&true) {
-        round(1, "baseline again").run(scene, outfit, chosen, &failed).await?.runs
-    } else {
-        vec![None; chosen.checks.len()]
+    let round = Round {
+        commit,
+        sandbox: "baseline",
+        part: "baseline check",
+        number: 0,
+        company: Company::All,
     };
+    let wanted: Vec<bool> = known.iter().map(Option::is_none).collect();
+    let first = round.run(scene, outfit, chosen, &wanted).await?;
+    let is_doubtful =
+        |run: &Option<Captured>| run.as_ref().is_some_and(|run| run.run().may_be_chance());
+    let red: Vec<bool> = first.runs.iter().map(is_doubtful).collect();
+    let seen: Vec<Option<&Captured>> = first.runs.iter().map(Option::as_ref).collect();
+    let again = rounds::again(round, &AGAIN, (scene, outfit, chosen), (&red, &seen)).await?;
     Ok(first.runs.into_iter().zip(again).map(|(a, b)| a.into_iter().chain(b).collect()).collect())
 }

@@ -7,7 +7,7 @@ use contracts::{
     outfit::{DeclaredCheck, Outfit},
 };
 use domain::{code::CommitId, failure::FailureKind};
-use feedback::checks::{self, Check, CommandLine, Directory};
+use feedback::checks::{self, Check, CommandLine, Detection, Directory, LeftOut};
 
 use super::super::{Scene, Trouble, open::forge_trouble};
 use crate::Hands;
@@ -15,6 +15,8 @@ use crate::Hands;
 pub(super) struct Chosen {
     pub(super) checks: Vec<Check>,
     pub(super) origin: Origin,
+    /// What looks like a check and is none of them, with the reason.
+    pub(super) left_out: Vec<LeftOut>,
     /// Those that the change leaves. Not run, but compared.
     pub(super) after: Vec<Check>,
     /// Of the base commit.
@@ -58,18 +60,18 @@ pub(super) async fn choose<H: Hands>(
 ) -> Result<Chosen, Trouble> {
     let declared = declared(scene, &outfit.checks)?;
     let (files, changed) = (read(scene, base).await?, read(scene, head).await?);
-    let (checks, after, origin) = if declared.is_empty() {
+    let (checks, after, origin, left_out) = if declared.is_empty() {
         let (before, after) = (found(&files), found(&changed));
-        if before.is_empty() {
-            (after.clone(), after, Origin::Change)
+        if before.checks.is_empty() {
+            (after.checks.clone(), after.checks, Origin::Change, after.left_out)
         } else {
-            (before, after, Origin::Base)
+            (before.checks, after.checks, Origin::Base, before.left_out)
         }
     } else {
-        (declared.clone(), declared, Origin::People)
+        (declared.clone(), declared, Origin::People, Vec::new())
     };
     let tracked = changed.paths.into_iter().collect();
-    Ok(Chosen { checks, origin, after, files, tracked })
+    Ok(Chosen { checks, origin, left_out, after, files, tracked })
 }
 
 fn declared<H: Hands>(
@@ -91,8 +93,8 @@ async fn read<H: Hands>(scene: &Scene<'_, H>, commit: &CommitId) -> Result<Files
     files.map_err(|error| forge_trouble(scene, &error))
 }
 
-fn found(files: &Files) -> Vec<Check> {
-    checks::detect(&Seen(files))
+fn found(files: &Files) -> Detection {
+    checks::look(&Seen(files))
 }
 
 /// Files as detection sees them: all paths, and the contents of those that were wanted.

@@ -30,7 +30,7 @@ use feedback::{
 
 use self::{
     choice::{Chosen, Origin},
-    rounds::Round,
+    rounds::{Again, Company, Round},
 };
 use super::{Done, Outcome, Scene, Trouble, open};
 use crate::{
@@ -41,7 +41,7 @@ use crate::{
 
 /// The sandboxes in which a check that failed is run again before it is believed: each is another, so that no run finds what one before it
 /// has left.
-const AGAIN: [&str; 2] = ["verify again", "verify once more"];
+const AGAIN: Again = Again { alone: "verify again", all: "verify once more" };
 
 pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let Some(commit) = scene.task.stage.work().and_then(Work::commit) else {
@@ -56,7 +56,8 @@ pub(super) async fn run<H: Hands>(scene: &Scene<'_, H>) -> Outcome {
     let verdict = verdict(&chosen, &before, &after.runs);
     let touched = tests_touched::look(scene, &chosen, &verdict, (base, commit), &after).await?;
     let runs = (before.as_slice(), after.runs.as_slice());
-    let record = ChecksRecord::of((base, commit), &verdict, runs, &touched, &outfit.image);
+    let record = ChecksRecord::of((base, commit), &verdict, runs, &touched, &outfit.image)
+        .with_left_out(&chosen.left_out);
     let record = ChecksRecord { unready: outfit.unready.clone(), ..record };
     let evidence = scene.keep(&record.to_text())?;
     if let Some(failure) = cut_off::failure(scene, &verdict, &after.runs).await {
@@ -92,22 +93,20 @@ async fn on_head<H: Hands>(
     before: &[Vec<Captured>],
 ) -> Result<Head, Trouble> {
     let checks = &chosen.checks;
-    let round = |number, sandbox| Round { commit, sandbox, part: "check", number };
+    let round =
+        Round { commit, sandbox: "verify", part: "check", number: 0, company: Company::All };
     let all = vec![true; checks.len()];
-    let first = round(0, "verify").run(scene, outfit, chosen, &all).await?;
+    let first = round.run(scene, outfit, chosen, &all).await?;
     let mut runs: Vec<Vec<Captured>> =
         first.runs.into_iter().map(|run| run.into_iter().collect()).collect();
-    for (number, sandbox) in (1..).zip(AGAIN) {
-        let verdict = verdict(chosen, before, &runs);
-        let failed: Vec<&Check> = verdict.wanted_reruns().collect();
-        if failed.is_empty() {
-            break;
-        }
-        let wanted: Vec<bool> = checks.iter().map(|check| failed.contains(&check)).collect();
-        let seen = round(number, sandbox).run(scene, outfit, chosen, &wanted).await?;
-        for (runs, again) in runs.iter_mut().zip(seen.runs) {
-            runs.extend(again);
-        }
+    let verdict = verdict(chosen, before, &runs);
+    // What fails as it does on base is known already, and is not run again.
+    let failed: Vec<&Check> = verdict.wanted_reruns().collect();
+    let red: Vec<bool> = checks.iter().map(|check| failed.contains(&check)).collect();
+    let seen: Vec<Option<&Captured>> = runs.iter().map(|runs| runs.first()).collect();
+    let again = rounds::again(round, &AGAIN, (scene, outfit, chosen), (&red, &seen)).await?;
+    for (runs, again) in runs.iter_mut().zip(again) {
+        runs.extend(again);
     }
     Ok(Head { runs, coverage: first.coverage })
 }

@@ -50,7 +50,8 @@ pub(super) fn other_toolchain(job: &Node, leg: &Leg) -> Option<String> {
             return (is_known && version.len() < 30).then_some(version);
         }
         let run = leg.filled(step.get("run").and_then(Node::text)?);
-        let mut lines = run.lines().map(str::trim).filter(|line| line.starts_with("rustup"));
+        let lines = run.lines().map(str::trim).filter(|line| line.starts_with("rustup"));
+        let mut lines = lines.map(|line| leg.in_shell(line));
         let line = lines.find(|line| {
             line.contains("nightly")
                 && ["default", "override", "update", "install"]

@@ -73,6 +73,19 @@ impl Leg {
         self
     }
 
+    /// A line of a shell with the variables put in that are set by `env:`.
+    pub(super) fn in_shell(&self, line: &str) -> String {
+        let mut line = line.to_owned();
+        for (name, value) in &self.values {
+            if let Some(name) = name.strip_prefix("env.") {
+                line = line
+                    .replace(&format!("${{{name}}}"), value)
+                    .replace(&format!("${name}"), value);
+            }
+        }
+        line
+    }
+
     fn put(&mut self, name: &str, value: &Node) {
         if let Some(text) = value.text().filter(|text| text.len() <= VALUE_LIMIT) {
             self.values.insert(name.to_owned(), text.to_owned());

@@ -73,6 +73,12 @@ fn page(checks: &shape::Checks, colors: Colors) -> String {
     if checks.weakened_left_off > 0 {
         put_line!(text, "  [{} more]", checks.weakened_left_off);
     }
+    if !checks.left_out.is_empty() {
+        text.push_str("\nNot run:\n");
+    }
+    for it in checks.left_out.iter().take(SHOWN) {
+        put_line!(text, "  - {}", words::line(&format!("{}: {}", it.command, it.reason), 300));
+    }
     if let Some(coverage) = &checks.coverage {
         put_line!(
             text,
@@ -117,6 +123,11 @@ fn block(check: &CheckVerdict, colors: Colors) -> String {
     let sentence = words::line(&check.sentence, SAID);
     if sentence != outcome_word(check.outcome) {
         put_line!(text, "    {sentence}");
+    }
+    if !check.why.is_empty() {
+        for line in wrapped(&words::line(&format!("why: {}", check.why), SAID), WIDTH - 4) {
+            put_line!(text, "    {line}");
+        }
     }
     let told = told(check);
     for line in told.iter().take(SHOWN) {
@@ -260,6 +271,7 @@ mod tests {
             command: format!("make {name}"),
             directory: String::new(),
             file: "Makefile".to_owned(),
+            why: "CI runs it (`ci.yml`, line 3)".to_owned(),
             outcome,
             sentence: "it passes, as before".to_owned(),
             blocks: false,
@@ -317,6 +329,11 @@ mod tests {
             }],
             weakened_left_off: 2,
             unready: None,
+            left_out: vec![wire::task::checks::LeftOutCheck {
+                command: "cargo miri test".to_owned(),
+                file: "ci.yml".to_owned(),
+                reason: "it needs another toolchain".to_owned(),
+            }],
             coverage: Some(ChangedCoverage { covered: 3, missed: 1 }),
         };
         insta::assert_snapshot!(page(&checks, Colors::OFF));
@@ -327,6 +344,7 @@ mod tests {
             weakened: Vec::new(),
             weakened_left_off: 0,
             unready: Some("the setup failed: npm error 404 (it ended with 1)".to_owned()),
+            left_out: Vec::new(),
             coverage: None,
             ..checks
         };
