@@ -91,10 +91,10 @@ fn try_it(house: &OwnHouse, repository: &str, setup: &[&str], check: &str) {
     let image: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     let base = format!("image:{}", image["key"].as_str().unwrap());
     let name = repository.split('=').next().unwrap();
-    let script = format!("cd /workspace/{name} && {check}");
+    let directory = format!("/workspace/{name}");
     let run =
-        ["sandbox", "run", "--base", &base, "--repository", repository, "--", "sh", "-ec", &script];
-    let said = house.lamp(&run);
+        ["sandbox", "run", "--base", &base, "--repository", repository, "--workdir", &directory];
+    let said = house.lamp(&[&run[..], &["--", "sh", "-ec", check]].concat());
     assert!(said.succeeded(), "{repository}: {said}");
     println!("{name}: set up, and works");
 }

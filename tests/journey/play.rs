@@ -46,8 +46,8 @@ impl<'a> Play<'a> {
             access: None,
         };
         let wish = NewTask { repositories: vec![used], ..wish.clone() };
-        // Scenes have repositories of different names, so this is new.
-        let key = format!("journey-{}", repository.name);
+        // Scenes have repositories of different names, and requests of different lengths for one of them, so this is new.
+        let key = format!("journey-{}-{}", repository.name, wish.text.len());
         let begun = house.client.begin_task(&wish, &key).await.unwrap();
         let id = begun.into_iter().next().unwrap().id;
         let stream = house.client.watch_task(&id, Cursor::default());

@@ -58,7 +58,7 @@ pub(crate) async fn a_project_is_set_up_as_its_own_files_say_and_the_next_task_f
     let checks = house.client.task_checks(&play.id).await.unwrap();
     assert_eq!((checks.conclusion, checks.unready), (Conclusion::Passes, None));
     let told = play.transcript().await;
-    let says = "Set up by package.json, package-lock.json, helper/package.json: npm ci";
+    let says = "Set up by package.json, package-lock.json: npm ci";
     assert!(told.contains(says), "{told}");
     let first = images(&told);
     assert!(!first.is_empty(), "{told}");

@@ -40,30 +40,33 @@ impl Tree for Files {
     }
 }
 
+/// A manifest of npm that needs something.
+const NEEDS: &str = r#"{"dependencies":{"a":"1"}}"#;
+
 type Case = (&'static str, &'static [(&'static str, &'static str)]);
 
 const ONE_ECOSYSTEM: &[Case] = &[
-    ("npm", &[("package.json", "{}"), ("package-lock.json", "{}")]),
-    ("npm without a lockfile", &[("package.json", "{}")]),
+    ("npm", &[("package.json", NEEDS), ("package-lock.json", "{}")]),
+    ("npm without a lockfile", &[("package.json", NEEDS)]),
     (
         "npm with a manifest that does not read",
         &[("package.json", "{{{"), ("npm-shrinkwrap.json", "")],
     ),
     (
         "pnpm beside a leftover of npm",
-        &[("package.json", "{}"), ("pnpm-lock.yaml", ""), ("package-lock.json", "{}")],
+        &[("package.json", NEEDS), ("pnpm-lock.yaml", ""), ("package-lock.json", "{}")],
     ),
     ("pnpm by declaration", &[("package.json", r#"{"packageManager":"pnpm@9.1.0"}"#)]),
-    ("yarn, classic", &[("package.json", "{}"), ("yarn.lock", "# yarn lockfile v1\n")]),
+    ("yarn, classic", &[("package.json", NEEDS), ("yarn.lock", "# yarn lockfile v1\n")]),
     (
         "yarn, berry by its lockfile",
-        &[("package.json", "{}"), ("yarn.lock", "__metadata:\n  version: 8\n")],
+        &[("package.json", NEEDS), ("yarn.lock", "__metadata:\n  version: 8\n")],
     ),
     (
         "yarn, berry by its settings",
-        &[("package.json", "{}"), ("yarn.lock", ""), (".yarnrc.yml", "")],
+        &[("package.json", NEEDS), ("yarn.lock", ""), (".yarnrc.yml", "")],
     ),
-    ("bun", &[("package.json", "{}"), ("bun.lock", "")]),
+    ("bun", &[("package.json", NEEDS), ("bun.lock", "")]),
     ("pip", &[("requirements.txt", ""), ("requirements-dev.txt", "")]),
     ("pip with a package", &[("requirements.txt", ""), ("setup.py", "")]),
     ("pip with a project", &[("pyproject.toml", "[project]\nname = \"x\"\n")]),
@@ -72,10 +75,10 @@ const ONE_ECOSYSTEM: &[Case] = &[
     ("poetry without a lockfile", &[("pyproject.toml", "[tool.poetry.dependencies]\n")]),
     ("uv", &[("pyproject.toml", "[project]\n"), ("uv.lock", "")]),
     ("uv without a lockfile", &[("pyproject.toml", "[project]\n[tool.uv]\n")]),
-    ("cargo", &[("Cargo.toml", ""), ("Cargo.lock", "")]),
-    ("cargo without a lockfile", &[("Cargo.toml", "")]),
-    ("go", &[("go.mod", ""), ("go.sum", "")]),
-    ("go with a workspace", &[("go.work", ""), ("a/go.mod", ""), ("b/go.mod", "")]),
+    ("cargo", &[("Cargo.toml", "[dependencies]"), ("Cargo.lock", "[[package]]\nsource = ")]),
+    ("cargo without a lockfile", &[("Cargo.toml", "[dependencies]")]),
+    ("go", &[("go.mod", "require"), ("go.sum", "")]),
+    ("go with a workspace", &[("go.work", ""), ("a/go.mod", "require"), ("b/go.mod", "require")]),
     ("maven", &[("pom.xml", "")]),
     ("maven with a wrapper and modules", &[("pom.xml", ""), ("mvnw", ""), ("core/pom.xml", "")]),
     ("gradle", &[("build.gradle", "")]),
@@ -91,6 +94,15 @@ const ONE_ECOSYSTEM: &[Case] = &[
     ("bundler", &[("Gemfile", ""), ("Gemfile.lock", "")]),
     ("bundler without a lockfile", &[("Gemfile", "")]),
     ("composer", &[("composer.json", ""), ("composer.lock", "")]),
+    (
+        "manifests that need nothing",
+        &[
+            ("package.json", r#"{"scripts":{"test":"node --test"}}"#),
+            ("Cargo.toml", "[package]\n"),
+            ("Cargo.lock", "[[package]]\nname = \"x\"\n"),
+            ("go.mod", "module x\n"),
+        ],
+    ),
     ("nothing", &[("README.md", ""), ("src/main.c", "")]),
 ];
 
@@ -98,18 +110,18 @@ const SEVERAL: &[Case] = &[
     (
         "rust with a web page below",
         &[
-            ("Cargo.toml", ""),
-            ("Cargo.lock", ""),
-            ("crates/a/Cargo.toml", ""),
-            ("web/package.json", "{}"),
+            ("Cargo.toml", "[dependencies]"),
+            ("Cargo.lock", "[[package]]\nsource = "),
+            ("crates/a/Cargo.toml", "[dependencies]"),
+            ("web/package.json", NEEDS),
             ("web/package-lock.json", ""),
         ],
     ),
     (
         "a monorepo without anything at the root",
         &[
-            ("api/go.mod", ""),
-            ("web/package.json", "{}"),
+            ("api/go.mod", "require"),
+            ("web/package.json", NEEDS),
             ("web/yarn.lock", ""),
             ("ml/requirements.txt", ""),
             ("docs/Gemfile", ""),
@@ -120,47 +132,47 @@ const SEVERAL: &[Case] = &[
         &[
             ("package.json", r#"{"workspaces":["a"]}"#),
             ("package-lock.json", ""),
-            ("a/package.json", "{}"),
-            ("b/package.json", "{}"),
+            ("a/package.json", NEEDS),
+            ("b/package.json", NEEDS),
             ("b/package-lock.json", ""),
         ],
     ),
     (
         "workspaces of pnpm install their members",
         &[
-            ("package.json", "{}"),
+            ("package.json", NEEDS),
             ("pnpm-lock.yaml", ""),
             ("pnpm-workspace.yaml", ""),
-            ("a/package.json", "{}"),
+            ("a/package.json", NEEDS),
         ],
     ),
     (
         "members of a cargo workspace, and one that stands alone",
         &[
             ("Cargo.toml", "[workspace]"),
-            ("Cargo.lock", ""),
-            ("a/Cargo.toml", ""),
-            ("fuzz/Cargo.toml", ""),
-            ("fuzz/Cargo.lock", ""),
+            ("Cargo.lock", "[[package]]\nsource = "),
+            ("a/Cargo.toml", "[dependencies]"),
+            ("fuzz/Cargo.toml", "[dependencies]"),
+            ("fuzz/Cargo.lock", "[[package]]\nsource = "),
         ],
     ),
     (
         "what is not the repository's own",
         &[
-            ("node_modules/package.json", "{}"),
-            ("vendor/go.mod", ""),
+            ("node_modules/package.json", NEEDS),
+            ("vendor/go.mod", "require"),
             (".hidden/pom.xml", ""),
-            ("testdata/Cargo.toml", ""),
-            ("a/b/package.json", "{}"),
+            ("testdata/Cargo.toml", "[dependencies]"),
+            ("a/b/package.json", NEEDS),
         ],
     ),
     (
         "many in one directory",
         &[
-            ("package.json", "{}"),
+            ("package.json", NEEDS),
             ("Gemfile", ""),
             ("composer.json", ""),
-            ("go.mod", ""),
+            ("go.mod", "require"),
             ("pom.xml", ""),
         ],
     ),
@@ -170,9 +182,9 @@ const HOSTILE: &[Case] = &[
     (
         "names that the shell would act on",
         &[
-            ("$(touch x)/package.json", "{}"),
-            ("`touch x`/go.mod", ""),
-            ("; touch x #/Cargo.toml", ""),
+            ("$(touch x)/package.json", NEEDS),
+            ("`touch x`/go.mod", "require"),
+            ("; touch x #/Cargo.toml", "[dependencies]"),
             ("-rf/pom.xml", ""),
             ("it's/Gemfile", ""),
             ("a b/setup.py", ""),
@@ -186,9 +198,9 @@ const HOSTILE: &[Case] = &[
     (
         "names that a person cannot read",
         &[
-            ("a\ntouch x/package.json", "{}"),
-            ("b\u{202e}c/go.mod", ""),
-            ("d\u{1b}[8m/Cargo.toml", ""),
+            ("a\ntouch x/package.json", NEEDS),
+            ("b\u{202e}c/go.mod", "require"),
+            ("d\u{1b}[8m/Cargo.toml", "[dependencies]"),
             ("requirements\n.txt", ""),
         ],
     ),
@@ -245,15 +257,15 @@ const FOR_WORK: &[Case] = &[
     (
         "a version that is a command",
         &[
-            ("package.json", "{}"),
+            ("package.json", NEEDS),
             (".nvmrc", "$(touch x)\n"),
             (".tool-versions", "nodejs ;touch\n"),
         ],
     ),
-    ("a toolchain of Rust", &[("Cargo.toml", ""), ("rust-toolchain.toml", "")]),
+    ("a toolchain of Rust", &[("Cargo.toml", "[dependencies]"), ("rust-toolchain.toml", "")]),
     (
         "documents beside a project",
-        &[("go.mod", ""), ("docs/package.json", "{}"), ("web/package.json", "{}")],
+        &[("go.mod", "require"), ("docs/package.json", NEEDS), ("web/package.json", NEEDS)],
     ),
 ];
 
@@ -265,7 +277,7 @@ const PEOPLE: &[Case] = &[
                 ".github/workflows/copilot-setup-steps.yml",
                 "on: push\njobs:\n  copilot-setup-steps:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n      - name: deps\n        run: |\n          npm ci\n          pip install -r requirements.txt\n      - run: echo ${{ secrets.X }}\n      - run: make deps\n  other:\n    steps:\n      - run: rm -rf x\n",
             ),
-            ("package.json", "{}"),
+            ("package.json", NEEDS),
         ],
     ),
     ("an environment", &[(".cursor/environment.json", r#"{"install": "go mod download"}"#)]),
@@ -276,18 +288,21 @@ const PEOPLE: &[Case] = &[
                 ".devcontainer/devcontainer.json",
                 "{\n  // comment\n  \"image\": \"https://x\",\n  \"postCreateCommand\": [\"make\", \"a b\"],\n  \"onCreateCommand\": {\"one\": \"apt-get update\",},\n}\n",
             ),
-            ("go.mod", ""),
+            ("go.mod", "require"),
         ],
     ),
     (
         "what nobody can read is passed over",
-        &[(".cursor/environment.json", "{\"install\": \"echo \\u001b[8m\"}"), ("go.mod", "")],
+        &[
+            (".cursor/environment.json", "{\"install\": \"echo \\u001b[8m\"}"),
+            ("go.mod", "require"),
+        ],
     ),
     (
         "what would end its own frame is passed over",
         &[
             (".cursor/environment.json", r#"{"install": "x\nLAMP_SETUP_END\ntouch y"}"#),
-            ("go.mod", ""),
+            ("go.mod", "require"),
         ],
     ),
 ];

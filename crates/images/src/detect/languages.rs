@@ -2,7 +2,7 @@
 
 use domain::policy::Ecosystem;
 
-use super::{Step, tree::Place};
+use super::{Step, toml, tree::Place};
 
 /// A project may name a toolchain that the host does not have, and none can be installed into what is shown read-only. The default one is
 /// better than none.
@@ -12,6 +12,16 @@ pub(super) fn cargo(place: &Place<'_>) -> Option<Step> {
     let is_member =
         place.above().is_some_and(|root| root.has("Cargo.toml")) && !place.has("Cargo.lock");
     if is_member {
+        return None;
+    }
+    let (manifest, lock) = (place.text("Cargo.toml"), place.text("Cargo.lock"));
+    // What a lockfile names comes from somewhere, but for the project itself.
+    let needs = if lock.is_empty() {
+        manifest.contains("dependencies") || toml::has(&manifest, "workspace")
+    } else {
+        lock.contains("\nsource = ")
+    };
+    if !needs {
         return None;
     }
     let names_toolchain = [Some(place), place.above()]
@@ -29,6 +39,10 @@ pub(super) fn cargo(place: &Place<'_>) -> Option<Step> {
 pub(super) fn go(place: &Place<'_>) -> Option<Step> {
     let is_member = place.above().is_some_and(|root| root.has("go.work"));
     if is_member {
+        return None;
+    }
+    let is_alone = place.has("go.mod") && !place.text("go.mod").contains("require");
+    if is_alone && !place.has("go.work") {
         return None;
     }
     let download = ["go mod download"; 2];

@@ -36,7 +36,7 @@ pub(super) fn step(place: &Place<'_>) -> Option<Step> {
         serde_json::from_str(&place.text(MANIFEST)).unwrap_or_default();
     let locked = TOOLS.iter().find_map(|(tool, _, files)| Some((*tool, place.first(files)?)));
     let is_member = place.above().is_some_and(has_workspaces);
-    if is_member && locked.is_none() {
+    if locked.is_none() && (is_member || needs_nothing(place, &manifest)) {
         return None;
     }
     let text = manifest.get("packageManager").and_then(|value| value.as_str()).unwrap_or_default();
@@ -114,6 +114,28 @@ fn plain(version: &str) -> Option<&str> {
     let is_plain = version.chars().all(|c| c.is_ascii_digit() || c == '.');
     (is_plain && version.starts_with(|c: char| c.is_ascii_digit()) && version.len() < 16)
         .then_some(version)
+}
+
+/// Whether a manifest that reads names no package, no member and nothing to be made.
+fn needs_nothing(place: &Place<'_>, manifest: &serde_json::Value) -> bool {
+    let is_empty = |key: &str| match manifest.get(key) {
+        None => true,
+        Some(value) => value.as_object().is_some_and(serde_json::Map::is_empty),
+    };
+    let needs = [
+        "dependencies",
+        "devDependencies",
+        "optionalDependencies",
+        "peerDependencies",
+        "workspaces",
+    ];
+    let made = ["preinstall", "install", "postinstall", "prepare"];
+    let makes = |scripts: &serde_json::Value| made.iter().any(|name| scripts.get(name).is_some());
+    manifest.is_object()
+        && needs.iter().all(|key| is_empty(key))
+        && !manifest.get("scripts").is_some_and(makes)
+        && !place.has("pnpm-workspace.yaml")
+        && manifest.get("packageManager").is_none()
 }
 
 /// Yarn 1 has another flag, and another lockfile, than its successors.
