@@ -14,6 +14,7 @@ mod alone;
 mod error;
 mod fetch;
 mod reading;
+mod references;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,6 +29,7 @@ use fs_err as fs;
 
 pub use alone::Alone;
 pub use error::MirrorError;
+pub use references::References;
 
 use crate::{
     mirror::Mirror,
