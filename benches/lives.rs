@@ -63,7 +63,8 @@ pub struct Asker {
 const BASE: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
 
 fn prepared(sandbox: u128) -> anyhow::Result<Event> {
-    Ok(Event::Prepared { sandbox: SandboxId::from_u128(sandbox), commit: BASE.parse()? })
+    let (sandbox, left) = (SandboxId::from_u128(sandbox), domain::task::Leftovers::default());
+    Ok(Event::Prepared { sandbox, commit: BASE.parse()?, left })
 }
 
 /// From the request to a plan that waits.

@@ -53,12 +53,14 @@ pub(crate) async fn what_a_setup_leaves_is_not_delivered_nor_taken_for_drift(hou
 pub(crate) async fn what_the_agent_changes_of_it_is_its_own(house: &House) {
     let repository = repository(house, "changed-left");
     let request = "Mend the sum.\n#implement\nsed -i 's/a - b/a + b/' sum.py\n\
-        echo '{\"name\": \"sum\"}' > package-lock.json\n";
+        echo '{\"packages\":{\"node_modules/leftpad\":{\"version\":\"1.3.0\"}}}' > package-lock.json\n";
     let mut play = Play::begin_as(house, repository, &wish("installing", request)).await;
     play.approve().await;
     let pull = play.delivered().await;
     let changed = play.repository.git(&["diff", "--name-only", "main", &pull.delivered]);
     assert_eq!(changed, "package-lock.json\nsum.py", "{play}");
+    // And what it brings is there for whoever looks twice.
+    assert!(pull.body.contains("leftpad 1.3.0"), "{}", pull.body);
     play.merge(&pull).await;
 }
 

@@ -43,7 +43,7 @@ mod touched;
 pub use blobs::Blobs;
 pub use difference::Patch;
 pub use mirror::Mirror;
-pub use mirrors::{Alone, FetchLimits, Filed, MirrorError, Mirrors};
+pub use mirrors::{Alone, FetchLimits, Filed, MirrorError, Mirrors, References};
 pub use program::{Git, Hash};
 pub use ref_name::RefName;
 pub use remote::{Far, PushError, Update};

@@ -3,7 +3,7 @@
 use contracts::compiled::compiled;
 
 use super::{
-    FlagKind, Inspector, KnownSecrets, Mode, Reason, Touched, links, scripts,
+    FlagKind, Inspector, KnownSecrets, Mode, Reason, Touched, links, packages, scripts,
     secrets::{self, Certainty},
 };
 use crate::shown;
@@ -43,6 +43,9 @@ impl<S: KnownSecrets + ?Sized> Inspector<'_, S> {
                 let script = shown::line(script.as_bytes(), 80);
                 self.flag(path, FlagKind::LifecycleScript { script });
             }
+        }
+        if let Some(text) = packages::told(path, old, new) {
+            self.flag(path, FlagKind::Packages { text });
         }
         if let Some(line) = first_that_turns(new)
             && old.and_then(first_that_turns).is_none()

@@ -16,6 +16,7 @@ mod content;
 mod links;
 mod names;
 mod opening;
+mod packages;
 mod policy;
 mod scripts;
 pub mod secrets;

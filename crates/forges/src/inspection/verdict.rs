@@ -35,6 +35,10 @@ pub enum FlagKind {
     Compiled {
         what: &'static str,
     },
+    /// A manifest or a lock file names packages that it did not name before: the text says which.
+    Packages {
+        text: String,
+    },
     BecameExecutable,
     Link,
     Submodule,
@@ -64,6 +68,7 @@ impl Flag {
             FlagKind::Submodule | FlagKind::Modules => forge::FlagKind::Submodule,
             FlagKind::BecameExecutable
             | FlagKind::Compiled { .. }
+            | FlagKind::Packages { .. }
             | FlagKind::Link
             | FlagKind::Attributes
             | FlagKind::LikeSecret { .. }
@@ -88,6 +93,7 @@ impl fmt::Display for Flag {
             FlagKind::Compiled { what } => {
                 write!(f, "is compiled ({what}), and can be run instead of a source")
             }
+            FlagKind::Packages { text } => f.write_str(text),
             FlagKind::BecameExecutable => f.write_str("is executable now"),
             FlagKind::Link => f.write_str("is a symbolic link"),
             FlagKind::Submodule => f.write_str("is a submodule"),

@@ -11,10 +11,11 @@ use std::collections::BTreeMap;
 use contracts::sandbox::{Content, HandedOver, Leftover};
 use git::{ObjectName, Side, Touched};
 
-/// What goes to the script inside: lines of an index, as they were handed over.
+/// What goes to the script inside: lines of an index, as they were handed over, of what the commit does not have. There may be many of
+/// these; the others are left to the host.
 pub(super) fn handed(handed: &HandedOver) -> Vec<u8> {
     let lines = handed.touched.iter().filter_map(|one| {
-        let after = one.after.as_ref()?;
+        let after = one.after.as_ref().filter(|_| one.before.is_none())?;
         Some(line(&after.mode, &after.object, one.path.as_bytes()))
     });
     lines.flatten().collect()

@@ -15,6 +15,7 @@ mod error;
 mod fetch;
 mod folder;
 mod reading;
+mod references;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -30,6 +31,7 @@ use fs_err as fs;
 pub use alone::Alone;
 pub use error::MirrorError;
 pub use folder::Filed;
+pub use references::References;
 
 use crate::{
     mirror::Mirror,

@@ -141,19 +141,17 @@ fn leftovers(left: &Leftovers) -> String {
         let names: Vec<String> = names.iter().map(|name| words::line(name, WIDTH)).collect();
         names.join(", ")
     };
-    let mut lines = String::new();
+    let mut told = Vec::new();
     if !left.restored.is_empty() {
-        let named = names(&left.restored);
-        put_line!(lines, "  the setup had changed these, and they are as in the commit: {named}");
+        told.push(format!("as in the commit again after the setup: {}", names(&left.restored)));
     }
     if !left.left.is_empty() {
-        let named = names(&left.left);
-        put_line!(lines, "  left by the setup, and not part of the change: {named}");
+        told.push(format!("left by the setup, not part of the change: {}", names(&left.left)));
     }
     if left.more > 0 {
-        put_line!(lines, "  and {} more", left.more);
+        told.push(format!("and {} more", left.more));
     }
-    lines
+    told.iter().map(|words| format!("; {words}")).collect()
 }
 
 fn moment(event: &TaskEvent) -> Moment {
@@ -168,8 +166,8 @@ fn moment(event: &TaskEvent) -> Moment {
         }
         TaskEvent::Admitted {} => said(Quiet, "queue", "it has a place".to_owned()),
         TaskEvent::Prepared { sandbox, commit, left } => {
-            let words = format!("{} at {}", text(sandbox), words::short(commit));
-            Moment { body: leftovers(left), ..said(Good, "prepare", words) }
+            let left = leftovers(left);
+            said(Good, "prepare", format!("{} at {}{left}", text(sandbox), words::short(commit)))
         }
         TaskEvent::QuestionAsked { question, .. } => asked(question),
         TaskEvent::Answered { by: person, text: answer, .. } => {

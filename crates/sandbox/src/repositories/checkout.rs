@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use ::git::References;
 use contracts::sandbox::{Checkout, WORKSPACE, directory_names};
 use domain::code::{BranchName, CommitId, RepositoryName};
 
@@ -101,6 +102,23 @@ impl Place {
         vec![alternates(self), self.at_commit(head), git(&self.directory, &STATUS)]
     }
 
+    /// What programs inside ask of the repository besides its commit: its tags, and where it comes from.
+    pub fn told(&self, references: &References) -> Vec<Step> {
+        let packed = Step::Write {
+            path: format!("{}/.git/packed-refs", self.directory),
+            content: references.packed.clone().into_bytes(),
+            mode: 0o644,
+        };
+        let set = |key: &str, value: &str| {
+            git(
+                &self.directory,
+                &["config", "--replace-all", &format!("remote.origin.{key}"), value],
+            )
+        };
+        let url = set("url", &references.origin);
+        vec![packed, url, set("fetch", "+refs/heads/*:refs/remotes/origin/*")]
+    }
+
     /// After a setup: what it changed in tracked files is nothing that sandboxes are to have.
     pub fn restored(&self) -> Vec<Step> {
         vec![self.at_commit(&Head::Detached)]
@@ -179,7 +197,7 @@ fn alternates(place: &Place) -> Step {
     }
 }
 
-/// No remote: nothing inside knows where the repository comes from. An agent's commits have an author at once.
+/// An agent's commits have an author at once. Where the repository comes from is told apart ([`Place::told`]).
 fn configuration(place: &Place) -> Step {
     let (version, extension) = match place.commit.as_str().len() {
         64 => (1, "[extensions]\n\tobjectFormat = sha256\n"),
