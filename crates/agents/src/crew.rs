@@ -533,7 +533,9 @@ struct Process {
 /// Where the brief looks for what repositories say about themselves. The first one may be at the task's own change.
 fn places(run: &Run) -> Vec<Place<'_>> {
     let changed = match (run.mode, &run.base) {
-        (_, Some(base)) => Notes::Before(base),
+        (Mode::Research | Mode::Plan | Mode::Implement | Mode::Review, Some(base)) => {
+            Notes::Before(base)
+        }
         (Mode::Research | Mode::Plan | Mode::Implement, None) => Notes::CheckedOut,
         (Mode::Review, None) => Notes::Untold,
     };

@@ -14,7 +14,7 @@ use contracts::{
     agent::{AgentEvent, Words},
     sandbox::{Listed, Sandboxes},
 };
-use domain::code::CodeNameError;
+use domain::code::{CodeNameError, RepositoryName};
 use futures::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
@@ -56,7 +56,7 @@ pub(crate) async fn list<S: Sandboxes>(
     State(door): State<Door<S>>,
     AsWords(query): AsWords<AgentsQuery>,
 ) -> Answer<Json<Agents>> {
-    let name = query.repository.as_deref().map(str::parse).transpose();
+    let name = query.repository.as_deref().map(str::parse::<RepositoryName>).transpose();
     let name =
         name.map_err(|error: CodeNameError| Problem::new(Code::BadRequest, error.to_string()))?;
     let written = door.agents.written(name.as_ref()).await;

@@ -37,10 +37,10 @@ pub(crate) async fn offers(
     let revision = branch.as_ref().map_or("HEAD".to_owned(), |it| format!("refs/heads/{it}"));
     let commit = mirrors.resolve(repository, &revision).await.map_err(broken)?;
     if let Some(branch) = branch.filter(|it| it.starts_with(BranchName::PREFIX)) {
-        return match mirrors.ever_had(repository, &commit, DIRECTORY).await.map_err(broken)? {
-            true => Err(OrderError::Agent { reason: task_branch(repository, &branch) }),
-            false => Ok(Offers { repository: repository.clone(), commit, files: Vec::new() }),
-        };
+        if mirrors.ever_had(repository, &commit, DIRECTORY).await.map_err(broken)? {
+            return Err(OrderError::Agent { reason: task_branch(repository, &branch) });
+        }
+        return Ok(Offers { repository: repository.clone(), commit, files: Vec::new() });
     }
     let filed = mirrors.folder(repository, &commit, DIRECTORY).await.map_err(broken)?;
     let named: Vec<Filed> = filed.into_iter().filter(|it| is_named_so(&it.name)).collect();
