@@ -530,11 +530,13 @@ struct Process {
     last_lines: String,
 }
 
-/// Where the brief looks for what repositories say about themselves. A reviewer's first one is at the change.
+/// Where the brief looks for what repositories say about themselves. The first one may be at the task's own change.
 fn places(run: &Run) -> Vec<Place<'_>> {
     let changed = match (run.mode, &run.base) {
-        (Mode::Research | Mode::Plan | Mode::Implement, _) => Notes::CheckedOut,
-        (Mode::Review, Some(base)) => Notes::Before(base),
+        (Mode::Research | Mode::Plan | Mode::Implement | Mode::Review, Some(base)) => {
+            Notes::Before(base)
+        }
+        (Mode::Research | Mode::Plan | Mode::Implement, None) => Notes::CheckedOut,
         (Mode::Review, None) => Notes::Untold,
     };
     let notes = std::iter::once(changed).chain(std::iter::repeat(Notes::CheckedOut));

@@ -49,6 +49,9 @@ pub struct Wanted<'a> {
     pub budget: Money,
     /// The one branch that may be pushed to. Nothing before the gate.
     pub branch: Option<&'a BranchName>,
+    /// The number of the event by which a person last took the task up again; 0 if nobody has. Until then a task goes by the definition of
+    /// its agent that it was begun with.
+    pub taken_up: u64,
     /// When the step was asked for that wants it. It is written down, so a step that is repeated after a crash says the same, and one that a
     /// person has resumed another.
     pub asked_at: Timestamp,

@@ -14,10 +14,10 @@ use wire::{
 
 use crate::{
     agent_shapes,
-    sockets::{AgentDesk, Offer, Offered, Start, WorkError},
+    sockets::{AgentDesk, Offer, Offered, Start, WorkError, WrittenAgent},
 };
 
-pub(crate) fn offered(offered: &Offered) -> Agents {
+pub(crate) fn offered(offered: &Offered, written: Vec<WrittenAgent>) -> Agents {
     let model = |it: &crate::sockets::Model| shape::Model {
         name: it.name.clone(),
         provider: it.provider.as_str().to_owned(),
@@ -26,7 +26,14 @@ pub(crate) fn offered(offered: &Offered) -> Agents {
     Agents {
         agents: offered.agents.iter().map(agent).collect(),
         models: offered.models.iter().map(model).collect(),
+        written: written.into_iter().map(of_file).collect(),
     }
+}
+
+fn of_file(written: WrittenAgent) -> shape::WrittenAgent {
+    let WrittenAgent { name, file, origin, commit, driver, description, problem } = written;
+    let origin = origin.to_owned();
+    shape::WrittenAgent { name, file, origin, commit, driver, description, problem }
 }
 
 fn agent(offer: &Offer) -> Agent {
@@ -83,7 +90,7 @@ pub(crate) fn start(
     sandbox: &Listed,
     start: StartAgent,
 ) -> Result<Start, Problem> {
-    let Agents { agents, models } = offered(&desk.list());
+    let Agents { agents, models, .. } = offered(&desk.list(), Vec::new());
     let Some(agent) = agents.iter().find(|it| it.name == start.agent) else {
         let names: Vec<&str> = agents.iter().map(|it| it.name.as_str()).collect();
         let message = format!("there is no agent `{}`", start.agent);

@@ -269,6 +269,7 @@ fn got(said: &ServerFiles, agent: &str) -> Result<Got, String> {
             conditions: None,
             budget: limits.budget,
             branch: None,
+            taken_up: 0,
         };
         let member = roster::member(said, &request.agent)?;
         let sketch = Sketch { wanted: &wanted, said, layers: &layers, member };

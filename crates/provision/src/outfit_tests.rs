@@ -49,6 +49,7 @@ pub(crate) fn sketched<T>(
         conditions: None,
         budget: Money::from_dollars(1),
         branch: None,
+        taken_up: 0,
         asked_at: Timestamp::from_millis(0),
         news: None,
     };

@@ -14,20 +14,29 @@ use contracts::{
 };
 use domain::{
     agent::{AgentName, AgentNameError},
+    code::RepositoryName,
+    definition::Definition,
     id::TaskId,
     money::Money,
     policy::ModelProvider,
 };
 use futures::future::BoxFuture;
-use gateway::sockets::{AgentDesk, Layer, Model, Offer, Offered, Package, Start, WorkError};
+use gateway::sockets::{
+    AgentDesk, Layer, Model, Offer, Offered, Package, Start, WorkError, WrittenAgent,
+};
 use provision::{
     OWNER,
+    agents::{Owner as Whose, Staff},
     models::{self, NoModel},
+    offers,
 };
 use sandbox::Provider;
 use tokio::sync::mpsc;
 
-use crate::{household::HouseCrew, reload::Reloader};
+use crate::{
+    household::{HouseCrew, owners},
+    reload::Reloader,
+};
 
 /// How long an agent may work where nobody says.
 const USUAL: Duration = Duration::from_hours(1);
@@ -109,6 +118,22 @@ impl AgentDesk for Desk {
         Offered { agents: program::ALL.iter().map(one).collect(), models }
     }
 
+    fn written<'a>(
+        &'a self,
+        repository: Option<&'a RepositoryName>,
+    ) -> BoxFuture<'a, Result<Vec<WrittenAgent>, String>> {
+        Box::pin(async move {
+            let said = self.reloader.said();
+            let Some(name) = repository else { return Ok(told(&said.staff)) };
+            let mirrors = self.sandboxes.mirrors();
+            let fetched = async {
+                mirrors.fetch(name, None).await.map_err(|error| error.to_string())?;
+                owners::offers(mirrors, name).await.map_err(|error| error.to_string())
+            };
+            Ok(told(&offers::with_offers(&said, &fetched.await?).staff))
+        })
+    }
+
     fn inside<'a>(
         &'a self,
         sandbox: &'a Listed,
@@ -160,6 +185,45 @@ impl AgentDesk for Desk {
             Ok(self.crew.run_once(&run, &post, words, events).await?)
         })
     }
+}
+
+/// Those that work, those that are wrong, and those whose name is another's.
+fn told(staff: &Staff) -> Vec<WrittenAgent> {
+    let right = staff.written().map(|it| WrittenAgent {
+        name: Some(it.file.lamp.name.to_string()),
+        file: it.place.clone(),
+        origin: it.definition.origin(),
+        commit: match &it.definition {
+            Definition::Repository { commit, .. } => Some(commit.to_string()),
+            Definition::BuiltIn | Definition::Server { .. } => None,
+        },
+        driver: Some(it.file.agent.driver.as_str().to_owned()),
+        description: it.file.lamp.description.as_ref().map(ToString::to_string),
+        problem: None,
+    });
+    let wrong = |name: Option<String>, file: &str, origin, problem: String| WrittenAgent {
+        name,
+        file: file.to_owned(),
+        origin,
+        commit: None,
+        driver: None,
+        description: None,
+        problem: Some(problem),
+    };
+    let broken = staff.broken().iter().map(|it| {
+        let origin = match it.owner {
+            Whose::Server => "server",
+            Whose::Repository => "repository",
+        };
+        let name = it.name.as_ref().map(ToString::to_string);
+        wrong(name, &it.place, origin, it.problem.trim_end().to_owned())
+    });
+    let hidden = staff.hidden().iter().map(|(name, place)| {
+        let why =
+            format!("the server has an agent `{name}`, which goes before it; give it another name");
+        wrong(Some(name.to_string()), place, "repository", why)
+    });
+    right.chain(broken).chain(hidden).collect()
 }
 
 fn offer(program: &'static Program, models: &[Model]) -> Offer {

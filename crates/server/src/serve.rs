@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use config::server::{Listen, Log, LogFormat, LogLevel};
 use contracts::{clock::SystemClock, ids::SystemIds, sandbox::Sandboxes};
 use gateway::{Closing, Door, Patience, Token, sockets::Values};
-use provision::OWNER;
+use provision::{OWNER, server_files::ServerFiles};
 use rustix::process::{Resource, Rlimit};
 use terminal::{
     data_directory::{self, Account},
@@ -116,7 +116,7 @@ impl Start {
         let works = Works::open(&data, &outward, &keeper, &sandboxes)?;
         let (stop, servers) = (CancellationToken::new(), TaskTracker::new());
 
-        self.tell(out, (&socket, address, &data), &sandboxes, &kept.said.unheard())?;
+        self.tell(out, (&socket, address, &data), &sandboxes, &kept.said)?;
         let values: Arc<dyn Values> =
             Arc::new(Discretion { keeper, store: Arc::clone(&outward.store) });
         let sandboxes_of_agents = Arc::new(sandboxes.clone());
@@ -174,7 +174,7 @@ impl Start {
         out: &mut impl Write,
         (socket, address, data): (&Path, SocketAddr, &Path),
         sandboxes: &impl Sandboxes,
-        unheard: &[config::Problem],
+        said: &ServerFiles,
     ) -> anyhow::Result<()> {
         writeln!(out, "Lamplighter {} is up.", env!("CARGO_PKG_VERSION"))?;
         writeln!(out, "  socket  {}", socket.display())?;
@@ -185,8 +185,12 @@ impl Start {
         )?;
         writeln!(out, "  data    {}", data.display())?;
         tell_tiers(sandboxes, out)?;
-        for config::Problem { file, line, column, what, .. } in unheard {
+        for config::Problem { file, line, column, what, .. } in said.unheard() {
             writeln!(out, "  note    {file}:{line}:{column}: {what}")?;
+        }
+        for broken in said.staff.broken() {
+            let problem = broken.problem.trim_end().replace('\n', "\n          ");
+            writeln!(out, "  broken  the agent of `{}`: {problem}", broken.place)?;
         }
         let server = match &self.run {
             Some(_) => format!(" --server {}", socket.display()),
@@ -300,8 +304,12 @@ impl Signals {
                     }
                     match reloader.reload("SIGHUP").await {
                         Ok(told) => {
-                            for unheard in reloader.said().unheard() {
+                            let said = reloader.said();
+                            for unheard in said.unheard() {
                                 tracing::warn!("{unheard}");
+                            }
+                            for broken in said.staff.broken() {
+                                tracing::warn!(file = broken.place, "an agent is broken: {}", broken.problem);
                             }
                             tracing::info!(
                             rules = told.changes.len(),

@@ -24,6 +24,39 @@ pub struct Agents {
     pub agents: Vec<Agent>,
     /// The models that are set up in `lamp.yaml`.
     pub models: Vec<Model>,
+    /// Agents that a file defines: beside the server's `lamp.yaml`, and in the repository that was asked about.
+    #[serde(default)]
+    pub written: Vec<WrittenAgent>,
+}
+
+/// Which repository's own agents are wanted too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentsQuery {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+}
+
+/// An agent that a file defines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WrittenAgent {
+    /// Nothing, where the file is wrong and does not even say it.
+    pub name: Option<String>,
+    /// Where it is written: `agents/fix.yaml`, or `web@0123456789ab:agents/fix.yaml`.
+    pub file: String,
+    /// `server` or `repository`.
+    pub origin: String,
+    /// The whole commit of a repository's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The program that works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Why nobody can have it, with what helps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// One program.

@@ -3,8 +3,8 @@
 //! Everything runs and is read as the agent: whatever a link leads to, an agent could have read as well. What comes back is not
 //! trusted: it has a limit, and what is no text is made one. A repository without git, or one that is not there, has nothing to say.
 //!
-//! **Invariant:** where a change is reviewed, nothing of its checkout becomes a note. Whoever made the change could have written there
-//! what its reviewer is to think.
+//! **Invariant:** where a change is reviewed or gone on with, nothing of its checkout becomes a note. Whoever made the change could have
+//! written there what its reviewer is to think, or what its next run is to do.
 
 use std::{collections::BTreeMap, pin::pin, time::Duration};
 
@@ -227,6 +227,8 @@ impl<S: Sandboxes> Inside<'_, S> {
         let command = Exec {
             argv: argv.iter().map(|&it| it.to_owned()).collect(),
             environment: BTreeMap::from([
+                // An object that stands for another is no word of the repository's.
+                ("GIT_NO_REPLACE_OBJECTS".to_owned(), "1".to_owned()),
                 ("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned()),
                 ("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()),
                 ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),

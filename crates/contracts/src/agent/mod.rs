@@ -60,8 +60,8 @@ pub struct Run {
     pub mode: Mode,
     /// Where the repositories are, inside. The first is the one to work in.
     pub directories: Vec<String>,
-    /// In a review, the commit that the change in the first of them began from: what the change says to those who review it is no more
-    /// than a part of it. None where that is not known.
+    /// The commit that the task's own change in the first of them began from: what the change says to those who review it, or who go on
+    /// with it, is no more than a part of it. None where there is no change yet, or where that is not known.
     pub base: Option<CommitId>,
     pub brief: Brief,
     /// Continue this memory; start a new one if there is none.

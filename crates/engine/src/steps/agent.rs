@@ -84,12 +84,14 @@ pub(super) async fn run<H: Hands>(
     Ok(Outcome { answer, session: outcome.session })
 }
 
-/// What the change that is to be reviewed began from.
+/// What the task's own change began from, where there is one: what it says to agents instructs nobody until it is merged, neither a
+/// reviewer nor the next run of its own task.
 fn base<'s, H: Hands>(scene: &'s Scene<'_, H>, mode: Mode) -> Option<&'s CommitId> {
-    match mode {
-        Mode::Research | Mode::Plan | Mode::Implement => None,
-        Mode::Review => scene.newest_change().map(|(base, _, _)| base),
-    }
+    let own = match mode {
+        Mode::Research | Mode::Plan => scene.delivered_change(),
+        Mode::Implement | Mode::Review => scene.newest_change(),
+    };
+    own.map(|(base, _, _)| base)
 }
 
 /// How the transcript ends, if the agent has not said so itself.

@@ -13,8 +13,9 @@ use domain::{
     code::{Access, CommitId, RepositoryName},
     failure::FailureKind,
     id::SandboxId,
-    task::{Leftovers, Purpose, Report, Work, Workspace},
+    task::{Event, Leftovers, Purpose, Report, Work, Workspace},
 };
+use store::Recorded;
 
 use super::{Done, Outcome, Scene, Trouble, setup};
 use crate::Hands;
@@ -162,11 +163,19 @@ pub(super) async fn outfit<H: Hands>(
         conditions: mandate.map(|mandate| &mandate.approval().conditions),
         budget: scene.task.budget(),
         branch: branch.as_ref(),
+        taken_up: taken_up(scene),
         asked_at: scene.asked_at(),
         news: None,
     };
     let fitted = setup::told(scene, wanted).await;
     fitted.map_err(|error| outfit_trouble(scene, &error))
+}
+
+/// When a person last resumed or retried the task: whoever does has seen why it stopped, and may have mended the server's files.
+fn taken_up<H: Hands>(scene: &Scene<'_, H>) -> u64 {
+    let by_person =
+        |it: &&Recorded| matches!(it.event, Event::Resumed { .. } | Event::Retried { .. });
+    scene.history.events.iter().rev().find(by_person).map_or(0, |it| it.seq)
 }
 
 pub(super) fn outfit_trouble<H: Hands>(scene: &Scene<'_, H>, error: &OutfitError) -> Trouble {

@@ -14,19 +14,25 @@ use contracts::{
     agent::{AgentEvent, Words},
     sandbox::{Listed, Sandboxes},
 };
+use domain::code::{CodeNameError, RepositoryName};
 use futures::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
 };
 use tokio::sync::mpsc::{self, error::TrySendError};
 use wire::{
-    agent::{AgentHears, AgentInside, AgentSays, Agents, AgentsInside, StartAgent},
+    agent::{AgentHears, AgentInside, AgentSays, Agents, AgentsInside, AgentsQuery, StartAgent},
     error::{Code, Problem, Refusal},
 };
 
 use crate::{
-    agent_offers, agent_shapes, door::Door, extract::web_socket, problem::Answer, sockets::Start,
-    spoken::Spoken, values::cleaned,
+    agent_offers, agent_shapes,
+    door::Door,
+    extract::{Words as AsWords, web_socket},
+    problem::Answer,
+    sockets::Start,
+    spoken::Spoken,
+    values::cleaned,
 };
 
 /// How long a caller may take to say what it wants.
@@ -38,10 +44,27 @@ const TAKING: Duration = Duration::from_secs(30);
 /// How many words may wait for an agent that does not take them.
 const WAITING: usize = 64;
 
-/// The programs that this server can work with
-#[utoipa::path(get, path = "/v1/agents", tag = "agents", responses((status = 200, body = Agents)))]
-pub(crate) async fn list<S: Sandboxes>(State(door): State<Door<S>>) -> Json<Agents> {
-    Json(agent_offers::offered(&door.agents.list()))
+/// The programs that this server can work with, and the agents that files define
+#[utoipa::path(
+    get,
+    path = "/v1/agents",
+    tag = "agents",
+    params(("repository" = Option<String>, Query, description = "Also the agents that this repository defines itself")),
+    responses((status = 200, body = Agents), (status = "4XX", body = Refusal))
+)]
+pub(crate) async fn list<S: Sandboxes>(
+    State(door): State<Door<S>>,
+    AsWords(query): AsWords<AgentsQuery>,
+) -> Answer<Json<Agents>> {
+    let name = query.repository.as_deref().map(str::parse::<RepositoryName>).transpose();
+    let name =
+        name.map_err(|error: CodeNameError| Problem::new(Code::BadRequest, error.to_string()))?;
+    let written = door.agents.written(name.as_ref()).await;
+    let written = written.map_err(|reason| {
+        Problem::new(Code::BadRequest, reason)
+            .with_help("`lamp agent list` outside of the repository lists those of the server; `lamp run` makes a repository known")
+    })?;
+    Ok(Json(agent_offers::offered(&door.agents.list(), written)))
 }
 
 /// Which programs a sandbox has, at which versions

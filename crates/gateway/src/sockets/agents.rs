@@ -6,7 +6,7 @@ use contracts::{
     agent::{AgentError, AgentEvent, Mode, Outcome, Presence, Steering, Words},
     sandbox::{Compute, Listed, SandboxError},
 };
-use domain::policy::ModelProvider;
+use domain::{code::RepositoryName, policy::ModelProvider};
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
@@ -14,6 +14,12 @@ use tokio::sync::mpsc;
 pub trait AgentDesk: Send + Sync + 'static {
     /// The programs that this server can work with.
     fn list(&self) -> Offered;
+
+    /// The agents that files define: the server's, and those of a repository that it knows. A sentence, where that cannot be read.
+    fn written<'a>(
+        &'a self,
+        repository: Option<&'a RepositoryName>,
+    ) -> BoxFuture<'a, Result<Vec<WrittenAgent>, String>>;
 
     /// Which programs a sandbox has, by their names.
     fn inside<'a>(
@@ -36,6 +42,21 @@ pub struct Offered {
     pub agents: Vec<Offer>,
     /// Those that `lamp.yaml` sets up.
     pub models: Vec<Model>,
+}
+
+/// An agent that a file defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenAgent {
+    /// Nothing, where the file is wrong and does not even say it.
+    pub name: Option<String>,
+    pub file: String,
+    /// One word: whose file it is.
+    pub origin: &'static str,
+    pub commit: Option<String>,
+    pub driver: Option<String>,
+    pub description: Option<String>,
+    /// Why nobody can have it.
+    pub problem: Option<String>,
 }
 
 /// One program.

@@ -16,7 +16,9 @@ mod secrets;
 mod sources;
 mod values;
 
-pub use agents::{AgentDesk, Layer, Model, Offer, Offered, Package, Start, WorkError};
+pub use agents::{
+    AgentDesk, Layer, Model, Offer, Offered, Package, Start, WorkError, WrittenAgent,
+};
 pub use networks::Networks;
 pub use secrets::{Kept, SecretShelf, ShelfError};
 pub use sources::{Source, Sources};

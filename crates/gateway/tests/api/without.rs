@@ -7,9 +7,11 @@ use contracts::{
     },
     sandbox::{Checkout, Listed, Owner, SandboxError},
 };
-use domain::id::SandboxId;
+use domain::{code::RepositoryName, id::SandboxId};
 use futures::future::BoxFuture;
-use gateway::sockets::{AgentDesk, Networks, Offered, Source, Sources, Start, WorkError};
+use gateway::sockets::{
+    AgentDesk, Networks, Offered, Source, Sources, Start, WorkError, WrittenAgent,
+};
 use tokio::sync::mpsc;
 
 pub(crate) struct Without;
@@ -17,6 +19,13 @@ pub(crate) struct Without;
 impl AgentDesk for Without {
     fn list(&self) -> Offered {
         Offered::default()
+    }
+
+    fn written<'a>(
+        &'a self,
+        _repository: Option<&'a RepositoryName>,
+    ) -> BoxFuture<'a, Result<Vec<WrittenAgent>, String>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn inside<'a>(

@@ -5,12 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anyhow::bail;
 use config::text_file;
 use serde::Serialize;
 use terminal::{
     colors::Colors,
     exit::Exit,
     format::{Format, FormatFlag, write_json},
+    report::Hint,
 };
 
 /// Check the files that configure lamp
@@ -29,11 +31,12 @@ enum ConfigCommand {
 ///
 /// Knows `lamp.yaml`, `policy.yaml` and `agents/*.yaml`. Changes nothing. Ends with 0 when all
 /// files are right, and with 1 when one is wrong or cannot be read. Also names what is right and not
-/// obeyed yet.
+/// obeyed yet. Without FILE it checks what is here: the files of a server, or the agents that a
+/// repository defines itself, with what these need a server to grant.
 #[derive(Debug, clap::Args)]
 struct Check {
-    /// The files to check
-    #[arg(required = true, value_name = "FILE")]
+    /// The files to check [default: `lamp.yaml`, `policy.yaml` and `agents/*.yaml` of this directory]
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -78,7 +81,12 @@ impl Config {
 
 impl Check {
     fn run(&self, colors: Colors, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let files: Vec<CheckedFile> = self.files.iter().map(|path| check(path)).collect();
+        let files: Vec<CheckedFile> = if self.files.is_empty() {
+            let here = here()?;
+            here.iter().map(|(path, whose)| check(path, *whose)).collect()
+        } else {
+            self.files.iter().map(|path| check(path, Whose::Unsaid)).collect()
+        };
         let ok = files.iter().all(|file| file.problems.is_empty());
         match self.format.format() {
             Format::People => print_text(&files, colors, out)?,
@@ -88,7 +96,38 @@ impl Check {
     }
 }
 
-fn check(path: &Path) -> CheckedFile {
+/// Whose file it is, as far as that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Unsaid,
+    Repository,
+}
+
+/// The files of this directory. Without a `lamp.yaml` its agents are a repository's own.
+fn here() -> anyhow::Result<Vec<(PathBuf, Whose)>> {
+    let is_server = Path::new("lamp.yaml").exists();
+    let whose = if is_server { Whose::Unsaid } else { Whose::Repository };
+    let usual = ["lamp.yaml", "policy.yaml"].map(PathBuf::from).into_iter();
+    let mut files: Vec<(PathBuf, Whose)> =
+        usual.filter(|_| is_server).filter(|it| it.exists()).map(|it| (it, whose)).collect();
+    let listed = fs_err::read_dir("agents").into_iter().flatten().flatten();
+    let mut agents: Vec<PathBuf> = listed.map(|entry| entry.path()).collect();
+    agents.retain(|path| {
+        let is_ours = || text_file::read(path).map_or(true, |text| config::owned::is_ours(&text));
+        path.extension().is_some_and(|it| it == "yaml") && (is_server || is_ours())
+    });
+    agents.sort();
+    files.extend(agents.into_iter().map(|path| (path, whose)));
+    if files.is_empty() {
+        bail!(Hint::new(
+            "there is no `lamp.yaml` and no agent in `agents/` here",
+            "name the files, as `lamp config check agents/fix.yaml`, or go to where they are"
+        ));
+    }
+    Ok(files)
+}
+
+fn check(path: &Path, whose: Whose) -> CheckedFile {
     let file = path.display().to_string();
     let text = match text_file::read(path) {
         Ok(text) => text,
@@ -100,7 +139,17 @@ fn check(path: &Path) -> CheckedFile {
     };
     match config::check(&file, &text) {
         Ok(checked) => {
-            let notes = config::unheard(&file, &text).into_iter().map(Problem::from).collect();
+            let mut notes = config::unheard(&file, &text);
+            if whose == Whose::Repository {
+                match config::owned::check_anywhere(&file, &text) {
+                    Ok(needs) => notes.extend(needs),
+                    Err(invalid) => {
+                        let problems = invalid.problems.into_iter().map(Problem::from).collect();
+                        return CheckedFile { problems, file, kind: None, notes: Vec::new() };
+                    }
+                }
+            }
+            let notes = notes.into_iter().map(Problem::from).collect();
             let kind = Some(checked.kind().as_str());
             CheckedFile { file, kind, problems: Vec::new(), notes }
         }

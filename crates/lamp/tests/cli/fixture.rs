@@ -69,6 +69,11 @@ impl Fixture {
 
     /// The same with this as the server's file, and models that may be asked.
     pub(crate) fn build_as(server: &str) -> Result<Self, String> {
+        Self::build_among(server, &[])
+    }
+
+    /// The same, with more files beside the server's.
+    pub(crate) fn build_among(server: &str, more: &[(&str, &str)]) -> Result<Self, String> {
         let world = World::outside_of_tmp();
         world.write("lamp.yaml", server);
         let phases = ["research", "implement", "review"];
@@ -76,6 +81,9 @@ impl Fixture {
         world.write("policy.yaml", format!("version: 1\negress:\n{}", rules.concat()));
         world.write("agents/mender.yaml", MENDER);
         world.write("agents/actor.yaml", ACTOR);
+        for (name, text) in more {
+            world.write(name, text);
+        }
         world.repository("calc", "calc.py", CALC);
         let file = world.path().join("lamp.yaml");
         let server = Server::start_with(world, &["--config", file.to_str().unwrap()]);

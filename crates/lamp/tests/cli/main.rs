@@ -14,6 +14,7 @@ mod household;
 mod image;
 mod kept;
 mod money;
+mod owners;
 mod policy;
 mod proving;
 mod pulls;

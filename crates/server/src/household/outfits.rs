@@ -43,9 +43,10 @@ pub(crate) struct Outfitter {
 impl Outfits for Outfitter {
     async fn outfit(&self, wanted: &Wanted<'_>) -> Result<Outfit, OutfitError> {
         let (said, layers) = (self.networks.reloader.said(), self.networks.reloader.layers());
-        let definition = wanted.request.definition.as_ref();
-        let said = owners::as_begun(&said, definition, self.networks.reloader.texts());
-        let said = said.map_err(refused)?;
+        let kept = self.wardrobe.read(wanted.task).map_err(|error| busy(&error))?;
+        let texts = self.networks.reloader.texts();
+        let definition = owners::definition(wanted, &kept, &said, texts).map_err(refused)?;
+        let said = owners::as_begun(&said, definition.as_ref(), texts).map_err(refused)?;
         let member = roster::member(&said, &wanted.request.agent).map_err(refused)?;
         let sketch = Sketch { wanted, said: &said, layers: &layers, member };
         sketch.refuse_unknown().map_err(refused)?;
@@ -73,7 +74,8 @@ impl Outfits for Outfitter {
         let model = wanted.request.model.clone();
         self.keep(wanted.task, |kept| {
             kept.model = model;
-            kept.definition = definition.map(ToString::to_string);
+            kept.definition = definition.as_ref().map(ToString::to_string);
+            kept.taken_up = wanted.taken_up;
             kept.give(wanted.purpose, given);
         })?;
         Ok(Outfit {

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use contracts::order::OrderError;
+use contracts::{order::OrderError, outfit::Wanted};
 use domain::{
     code::{BranchName, RepositoryName},
     definition::Definition,
@@ -19,9 +19,12 @@ use domain::{
 use git::{Filed, MirrorError, Mirrors};
 use provision::{
     offers::{self, DIRECTORY, LONGEST, MOST, Offer, Offers},
+    roster,
     server_files::ServerFiles,
 };
 use store::Blobs;
+
+use super::wardrobe::Kept;
 
 /// What `repository` offers now. It was fetched a moment ago.
 pub(crate) async fn offers(
@@ -34,10 +37,10 @@ pub(crate) async fn offers(
     let revision = branch.as_ref().map_or("HEAD".to_owned(), |it| format!("refs/heads/{it}"));
     let commit = mirrors.resolve(repository, &revision).await.map_err(broken)?;
     if let Some(branch) = branch.filter(|it| it.starts_with(BranchName::PREFIX)) {
-        return match mirrors.ever_had(repository, &commit, DIRECTORY).await.map_err(broken)? {
-            true => Err(OrderError::Agent { reason: task_branch(repository, &branch) }),
-            false => Ok(Offers { repository: repository.clone(), commit, files: Vec::new() }),
-        };
+        if mirrors.ever_had(repository, &commit, DIRECTORY).await.map_err(broken)? {
+            return Err(OrderError::Agent { reason: task_branch(repository, &branch) });
+        }
+        return Ok(Offers { repository: repository.clone(), commit, files: Vec::new() });
     }
     let filed = mirrors.folder(repository, &commit, DIRECTORY).await.map_err(broken)?;
     let named: Vec<Filed> = filed.into_iter().filter(|it| is_named_so(&it.name)).collect();
@@ -85,6 +88,31 @@ async fn text(
     let bytes = mirrors.content(repository, &filed.object, LONGEST).await?;
     Ok(String::from_utf8(bytes)
         .map_err(|_wrong| "it is not UTF-8 text; save it as such".to_owned()))
+}
+
+/// By which definition the task's agent works from now on. A reload changes nothing for a task that runs; when a person takes it up
+/// again, the server's file counts as it is then. A repository's does not: what was merged since is for new tasks.
+pub(crate) fn definition(
+    wanted: &Wanted<'_>,
+    kept: &Kept,
+    said: &ServerFiles,
+    texts: &Blobs,
+) -> Result<Option<Definition>, String> {
+    let begun = wanted.request.definition.clone();
+    if kept.taken_up == wanted.taken_up && kept.definition.is_some() {
+        return kept.definition();
+    }
+    match &begun {
+        Some(Definition::BuiltIn | Definition::Server { .. }) if wanted.taken_up > 0 => {}
+        Some(Definition::BuiltIn | Definition::Server { .. } | Definition::Repository { .. })
+        | None => return Ok(begun),
+    }
+    let member = roster::member(said, &wanted.request.agent)?;
+    if let Some(written) = member.written {
+        let kept = texts.put(written.text.as_bytes());
+        kept.map_err(|error| format!("the agent's file cannot be kept: {error}"))?;
+    }
+    Ok(Some(member.definition()))
 }
 
 /// The files of the server as they are now, with the agent that a task was begun with. A sentence, where that cannot be had any more.

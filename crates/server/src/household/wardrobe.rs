@@ -41,6 +41,9 @@ pub(crate) struct Kept {
     /// By which definition its agent works, in the words of [`Definition`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) definition: Option<String>,
+    /// When a person had taken the task up before that was settled; 0 if nobody had.
+    #[serde(default)]
+    pub(crate) taken_up: u64,
     /// On which commits its setup was run, by repository: the first sandbox decides for all.
     #[serde(default)]
     pub(crate) commits: BTreeMap<String, String>,

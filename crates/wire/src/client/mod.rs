@@ -29,7 +29,7 @@ pub use task_stream::TaskStream;
 
 use self::connection::Answer;
 use crate::{
-    agent::{Agents, AgentsInside, StartAgent},
+    agent::{Agents, AgentsInside, AgentsQuery, StartAgent},
     egress::{
         EgressLog, EgressLogQuery, ExplainEgress, ExplainedEgress, LearnedEgress, ReloadedPolicy,
     },
@@ -153,6 +153,12 @@ impl Client {
     /// The programs that the server can work with.
     pub async fn agents(&self) -> Answered<Agents> {
         self.get("/agents").await
+    }
+
+    /// The same, with the agents that a repository defines itself.
+    pub async fn agents_in(&self, query: &AgentsQuery) -> Answered<Agents> {
+        let named = query.repository.as_deref().unwrap_or_default();
+        self.get(&format!("/agents?repository={}", escaped(named))).await
     }
 
     /// Which of them a sandbox has.
