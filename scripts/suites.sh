@@ -12,6 +12,7 @@ suite_rooms() {
     agents) printf '%s\n' lamp testkit guest launcher apprentice proxy ;;
     api) printf '%s\n' lamp guest launcher apprentice proxy ;;
     chaos) printf '%s\n' engine store testkit ;;
+    documents) (cd "$root/crates" && printf '%s\n' *) ;;
     # A target names in its source what it reads with.
     fuzz-*) grep -rhoE '\b[a-z_]+::' "$root/fuzz/fuzz_targets/${1#fuzz-}.rs" "$root/fuzz/fuzz_targets/feedback" | tr -d : | sort -u ;;
     kernel) printf '%s\n' sandbox guest launcher apprentice proxy ;;
@@ -26,6 +27,7 @@ suite_paths() {
     agents) printf '%s\n' tests/agents tests/internet tests/probe tests/Cargo.toml ;;
     api) printf '%s\n' tests/api scripts/api scripts/api-tools.sh docs/reference .spectral.yaml ;;
     chaos) printf '%s\n' tests/chaos tests/arena.rs tests/player.rs tests/lib.rs tests/scripted_engine.rs tests/Cargo.toml ;;
+    documents) printf '%s\n' tests benches docs examples README.md ;;
     fuzz-*)
         printf '%s\n' fuzz/Cargo.toml fuzz/Cargo.lock fuzz/fuzz_targets/feedback "fuzz/fuzz_targets/${1#fuzz-}.rs" scripts/fuzz
         # Some seeds are a link to where the room has its samples.
