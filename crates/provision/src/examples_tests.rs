@@ -48,6 +48,7 @@ fn sketched<T>(
         conditions: None,
         budget: Money::from_dollars(1),
         branch: None,
+        taken_up: 0,
         asked_at: domain::time::Timestamp::from_millis(0),
         news: None,
     };

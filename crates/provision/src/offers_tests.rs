@@ -270,6 +270,8 @@ fn got(said: &ServerFiles, agent: &str) -> Result<Got, String> {
             budget: limits.budget,
             branch: None,
             taken_up: 0,
+            asked_at: domain::time::Timestamp::from_millis(0),
+            news: None,
         };
         let member = roster::member(said, &request.agent)?;
         let sketch = Sketch { wanted: &wanted, said, layers: &layers, member };

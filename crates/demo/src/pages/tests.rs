@@ -102,6 +102,7 @@ fn verdict() -> Checks {
         }],
         weakened: Vec::new(),
         weakened_left_off: 0,
+        unready: None,
         left_out: Vec::new(),
         coverage: None,
     }

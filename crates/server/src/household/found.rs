@@ -47,8 +47,6 @@ impl Outfitter {
         if let Some(failed) = kept.failed.as_ref().filter(|failed| counts(failed, wanted.purpose)) {
             return Ok(Found::Unready(failed.reason.clone()));
         }
-        // A server that has just started does not know yet where registries are.
-        self.networks.settled().await;
         let network = match found_setup::network(sketch, &proposal.registries) {
             Ok(network) => network,
             Err(missing) => return self.asked(wanted, &kept, &missing.sentence).await,

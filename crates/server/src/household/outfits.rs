@@ -61,10 +61,6 @@ impl Outfits for Outfitter {
         };
         let compute = sketch.compute();
         compute.check().map_err(refused)?;
-        if sketch.makes_layers() || granted.names_registries() {
-            // A server that has just started does not know yet where they are.
-            self.networks.settled().await;
-        }
         let Made { image, digest, unready } = self.image(&sketch, compute).await?;
         let given = Given {
             image: digest.to_string(),
