@@ -187,3 +187,65 @@ pub(crate) fn log(stdout: &[u8], stderr: &[u8]) -> String {
     let (out, error) = (end(stdout), end(stderr));
     if error.is_empty() { out } else { format!("{out}\n{error}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "F.\n=== short test summary info ===\nFAILED tests/test_a.py::test_one - assert 1 == 2\n1 failed, 1 passed in 0.10s\n";
+    const XML: &str = r#"<testsuites><testsuite name="pytest" tests="2"><testcase classname="tests.test_a" name="test_one"><failure message="assert 1 == 2">E  assert 1 == 2</failure></testcase><testcase classname="tests.test_a" name="test_two"/></testsuite></testsuites>"#;
+
+    fn captured(report: Option<&str>, asked: Option<&str>) -> Captured {
+        Captured {
+            command: "pytest -q".to_owned(),
+            ending: Ending::Exited(1),
+            stdout: TEXT.as_bytes().to_vec(),
+            stderr: Vec::new(),
+            report: report.map(str::to_owned),
+            unwritten: None,
+            asked: asked.map(str::to_owned),
+            millis: 1,
+            place: Place { root: "/src".to_owned(), directory: ".".to_owned(), go_module: None },
+        }
+    }
+
+    #[test]
+    fn a_test_that_is_printed_and_written_is_one_test() {
+        for run in
+            [captured(Some(XML), None), captured(None, Some(XML)), captured(Some(XML), Some(XML))]
+        {
+            let report = run.run().report;
+            let counts = report.counts().tests;
+            assert_eq!((counts.passed, counts.failed, report.tests().len()), (1, 1, 2));
+        }
+    }
+
+    #[test]
+    fn all_runs_of_a_check_are_read_from_one_source() {
+        let (written, asked, printed) =
+            (captured(Some(XML), Some(XML)), captured(None, Some(XML)), captured(None, None));
+        let told = |runs: &[&Captured]| Told::of(runs.iter().copied());
+        assert_eq!(told(&[&written, &written]), Told::Declared);
+        assert_eq!(told(&[&written, &asked]), Told::Asked);
+        assert_eq!(told(&[&written, &asked, &printed]), Told::Printed);
+        // A report of one of two runs says less than what was printed.
+        let twice = Captured { stdout: TEXT.repeat(2).into_bytes(), ..captured(None, Some(XML)) };
+        assert_eq!(told(&[&twice]), Told::Printed);
+    }
+
+    #[test]
+    fn a_declared_report_that_was_not_written_is_told() {
+        let run = Captured { unwritten: Some("junit.xml".to_owned()), ..captured(None, None) };
+        let report = run.run().report;
+        let told =
+            report.findings().iter().any(|it| it.message.contains("`junit.xml` is declared"));
+        assert!(told, "{:?}", report.findings());
+    }
+
+    #[test]
+    fn what_an_older_version_kept_is_still_read() {
+        let kept = r#"{"command":"pytest","ending":{"exited":0},"stdout":"","stderr":"","report":null,"millis":1,"place":{"root":"/src","directory":".","go_module":null}}"#;
+        let read: Captured = serde_json::from_str(kept).unwrap();
+        assert_eq!((read.asked, read.unwritten), (None, None));
+    }
+}

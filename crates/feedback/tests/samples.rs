@@ -176,6 +176,63 @@ fn junit_of_all_who_write_it_is_understood() {
     understood(XML, &Workspace::at("/home/dev/src"));
 }
 
+fn said(command: &str, code: i32, out: &str, err: &str) -> Report {
+    let (stdout, stderr) = (out.as_bytes(), err.as_bytes());
+    read(&Run { command, exit: Exit::Code(code), stdout, stderr }, &Workspace::at("/src"))
+}
+
+#[test]
+fn assertions_of_tape_are_counted_as_tape_counts_them_and_told_apart() {
+    let tape = |third: &str| {
+        let text = format!(
+            "TAP version 13\n# adds\nok 1 should be equal\nnot ok 2 should be equal\n# parses\n{third} 3 should be equal\nok 4 should be equal\n\n1..4\n# tests 4\n# pass  3\n# fail  1\n"
+        );
+        said("tape test", 1, &text, "")
+    };
+    let (base, head) = (tape("ok"), tape("not ok"));
+    assert_eq!((base.counts().tests.passed, base.counts().tests.failed), (3, 1));
+    assert_eq!((head.counts().tests.passed, head.counts().tests.failed), (2, 2));
+    let failing: Vec<String> = head
+        .tests()
+        .iter()
+        .filter(|test| test.outcome.is_failure())
+        .map(|test| test.name.to_string())
+        .collect();
+    assert_eq!(failing, ["adds › should be equal (2)", "parses › should be equal"]);
+}
+
+#[test]
+fn unit_tests_are_told_under_their_own_program_with_verbose_cargo() {
+    let err = "   Compiling demo v0.1.0\n     Running `rustc --crate-name demo -C metadata=0123456789abcdef`\n     Running `/src/target/debug/deps/demo-0123456789abcdef`\n   Doc-tests demo\n     Running `rustdoc --test src/lib.rs`\n";
+    let out = "\nrunning 1 test\ntest tests::adds ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n\nrunning 1 test\ntest src/lib.rs - f (line 1) ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored\n";
+    let report = said("cargo test --verbose", 0, out, err);
+    let suites: Vec<String> = report.tests().iter().map(|it| it.name.suite.to_string()).collect();
+    assert_eq!(suites, ["demo", "demo (doc)"]);
+}
+
+#[test]
+fn lines_that_say_nothing_are_no_findings() {
+    let out =
+        "> lint\nthe linter found 3 things that are wrong\n  `urltest_nvidia`,\n-----------\n";
+    let report = said("npm run lint", 1, out, "");
+    let messages: Vec<String> = report.findings().iter().map(|it| it.message.to_string()).collect();
+    assert_eq!(messages, ["the linter found 3 things that are wrong"]);
+}
+
+#[test]
+fn a_failure_of_pytest_shows_the_lines_before_it_and_no_colours() {
+    let code: String = (0..60).map(|line| format!("        ({line}, 'x'),\n")).collect();
+    let xml = format!(
+        "<testsuites><testsuite name=\"pytest\"><testcase classname=\"tests.test_a\" name=\"test_size[1]\" file=\"tests/test_a.py\"><failure message=\"assert 1 == 2\">@pytest.mark.parametrize(\n{code}    def test_size(n):\n&gt;       #x1B[94massert#x1B[39;49;00m n == 2#x1B[90m#x1B[39;49;00m\nE       assert 1 == 2\n\ntests/test_a.py:70: AssertionError</failure></testcase></testsuite></testsuites>"
+    );
+    let report = said("pytest", 1, &xml, "");
+    let finding = &report.findings()[0];
+    let details = finding.details.as_deref().unwrap();
+    assert!(details.contains("assert n == 2") && !details.contains("x1B"), "{details}");
+    assert!(details.lines().count() < 12, "{details}");
+    assert_eq!(finding.test.as_ref().unwrap().to_string(), "tests/test_a.py › test_size[1]");
+}
+
 #[test]
 fn every_sample_is_read_by_a_test() {
     let told: BTreeSet<&str> =

@@ -2,6 +2,11 @@
 for file in "$1"/out/*; do
   if [ -f "$file" ]; then cat -- "$file" && echo; fi
 done
-find . \( -path '*/target/surefire-reports/TEST-*.xml' -o -path '*/target/failsafe-reports/TEST-*.xml' -o -path '*/build/test-results/*/TEST-*.xml' \) \
-  -not -path '*/node_modules/*' -type f -newer "$1/began" -exec cat -- {} \; 2>/dev/null | head -c 16000000
+for sign in pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts; do
+  if [ -e "$sign" ]; then
+    find . \( -name node_modules -o -name .git \) -prune -o -type f -newer "$1/began" \( -path '*/target/surefire-reports/TEST-*.xml' \
+      -o -path '*/target/failsafe-reports/TEST-*.xml' -o -path '*/build/test-results/*/TEST-*.xml' \) -exec cat -- {} \; -exec echo \; 2>/dev/null
+    break
+  fi
+done
 exit 0

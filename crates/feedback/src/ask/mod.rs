@@ -45,3 +45,78 @@ fn script(script: &str, arguments: &[&str]) -> Vec<String> {
     let words = ["/bin/sh", "-c", script, "sh"];
     words.iter().chain(arguments).map(|word| (*word).to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
+
+    use super::*;
+
+    fn run(argv: &[String], directory: &Path) -> String {
+        let path = format!("{}/tools:/usr/bin:/bin", directory.display());
+        let mut command = Command::new(&argv[0]);
+        let command = command.args(&argv[1..]).current_dir(directory).env_clear().env("PATH", path);
+        let said = command.output().unwrap();
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8(said.stdout).unwrap()
+    }
+
+    /// A directory with a `cargo` and a `go` that print what they are given, and what asks.
+    fn ready(directory: &Path) -> String {
+        let tools = directory.join("tools");
+        fs::create_dir_all(&tools).unwrap();
+        for name in ["cargo", "go"] {
+            fs::write(tools.join(name), "#!/bin/sh\necho ${0##*/} \"$@\"\n").unwrap();
+            fs::set_permissions(tools.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let asked = directory.join("asked").display().to_string();
+        run(&prepare(&asked), directory);
+        asked
+    }
+
+    #[test]
+    fn runners_are_asked_for_all_tests_however_they_are_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let asked = ready(directory.path());
+        for (command, expected) in [
+            ("cargo test", "cargo test --no-fail-fast"),
+            (
+                "cargo +stable --locked test --lib -- a 'b c'",
+                "cargo +stable --locked test --no-fail-fast --lib -- a b c",
+            ),
+            ("sh -c 'cargo t -p x'", "cargo t --no-fail-fast -p x"),
+            ("cargo test --no-fail-fast", "cargo test --no-fail-fast"),
+            ("cargo test -- --list", "cargo test --no-fail-fast -- --list"),
+            ("cargo nextest run -p x", "cargo nextest run --no-fail-fast -p x"),
+            ("cargo build", "cargo build"),
+            ("go test ./...", "go test -v ./..."),
+            ("go test -json ./...", "go test -json ./..."),
+            ("go vet ./...", "go vet ./..."),
+            ("echo \"$PYTEST_ADDOPTS\" | grep -c junitxml", "1"),
+        ] {
+            let said = run(&asking(&asked, command), directory.path());
+            assert_eq!(said.trim_end(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_was_there_before_a_run_is_not_collected() {
+        let directory = tempfile::tempdir().unwrap();
+        let reports = directory.path().join("target/surefire-reports");
+        fs::create_dir_all(&reports).unwrap();
+        fs::create_dir_all(directory.path().join("asked/out")).unwrap();
+        fs::write(directory.path().join("pom.xml"), "").unwrap();
+        fs::write(reports.join("TEST-a.xml"), "old").unwrap();
+        fs::write(directory.path().join("asked/out/jest-1.json"), "prepared").unwrap();
+        let asked = ready(directory.path());
+        assert_eq!(run(&collect(&asked), directory.path()), "");
+        // Times of files are not finer than the clock that the kernel has for them.
+        let began = fs::metadata(format!("{asked}/began")).unwrap().modified().unwrap();
+        fs::write(reports.join("TEST-b.xml"), "fresh").unwrap();
+        let file = fs::File::options().write(true).open(reports.join("TEST-b.xml")).unwrap();
+        file.set_modified(began + std::time::Duration::from_secs(1)).unwrap();
+        fs::write(format!("{asked}/out/jest-1.json"), "written").unwrap();
+        let said = run(&collect(&asked), directory.path());
+        assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["written", "fresh"]);
+    }
+}

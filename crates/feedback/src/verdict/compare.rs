@@ -44,10 +44,8 @@ pub(super) fn compare(base: &[Run], head: &[Run], has_new_errors: HasNewErrors) 
             None => Change::since(base_side.names, base_side.got_to(&head_side.tools), *seen),
         };
         // What was torn off may have lost a part of its name.
-        let change = match change {
-            Change::NewPassing | Change::NewSkipped if is_torn => Change::Unnamed,
-            other => other,
-        };
+        let is_new = matches!(change, Change::NewPassing | Change::NewSkipped);
+        let change = if is_torn && is_new { Change::Unnamed } else { change };
         changes.insert((*name).clone(), change);
     }
     let end = End::of(head, &changes, has_new_errors);
@@ -179,14 +177,13 @@ impl<'r> Side<'r> {
     fn got_to(&self, others: &BTreeSet<&Tool>) -> Reached {
         match self.got {
             Got::ToTheEnd => Reached::Yes,
-            Got::Nowhere => Reached::No,
             // A script that ends at the first failure has not started the next runner.
             Got::ToTheEndOfARunner | Got::ToAFailure
                 if self.tools.is_empty() || others.is_subset(&self.tools) =>
             {
                 Reached::Yes
             }
-            Got::ToTheEndOfARunner | Got::ToAFailure => Reached::No,
+            Got::Nowhere | Got::ToTheEndOfARunner | Got::ToAFailure => Reached::No,
         }
     }
 }

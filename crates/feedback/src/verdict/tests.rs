@@ -8,6 +8,7 @@ use crate::{
     checks::{Check, Confidence},
     finding::{Finding, Kind, Tool},
     location::Workspace,
+    naming::Reach,
     report::{Report, Tally},
     test::{Outcome as Test, TestCase, TestName},
     text::Label,
@@ -181,6 +182,75 @@ fn a_run_that_broke_off_has_removed_nothing() {
         one(exits(1, "a- b+"), exits(1, "a-")),
         (Outcome::KnownFailure, "b removed; a known failure".to_owned())
     );
+}
+
+/// A report that names only these, and says that so many ran.
+fn quiet(code: i32, tests: &str, passed: u64, failed: u64) -> Run {
+    let mut run = exits(code, tests);
+    run.report.said(Tally { passed, failed, skipped: 0 });
+    run
+}
+
+#[test]
+fn a_test_that_a_quiet_runner_does_not_name_is_not_removed() {
+    let (base, head) = (quiet(1, "a-", 4, 1), quiet(0, "", 5, 0));
+    assert_eq!(
+        one(base.clone(), head.clone()),
+        (Outcome::NoLongerFails, "a no longer fails".to_owned())
+    );
+    let none: [String; 0] = [];
+    let found = weakened::in_runs(&verdict(vec![base.clone()], vec![head])).weakened;
+    assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), none);
+    // With fewer tests it may be gone: that is all that can be told.
+    let fewer = verdict(vec![base], vec![quiet(0, "", 4, 0)]);
+    assert_eq!(fewer.checks[0].outcome, Outcome::NoLongerFails);
+    assert_eq!(fewer.checks[0].count(Change::Removed), 0);
+    let found = weakened::in_runs(&fewer).weakened;
+    assert_eq!(
+        found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["test no longer run: `tests` had 5 tests, and has 4; it does not name them"]
+    );
+    assert_eq!(
+        one(quiet(0, "", 5, 0), quiet(1, "a-", 4, 1)),
+        (Outcome::Regressed(Reason::Tests), "a fails now".to_owned())
+    );
+}
+
+#[test]
+fn deleting_or_skipping_what_failed_is_not_fixing_it() {
+    assert_eq!(one(exits(1, "a- b+"), exits(0, "b+")), (Outcome::Gone, "a removed".to_owned()));
+    assert_eq!(
+        one(exits(1, "a- b+"), exits(0, "a? b+")),
+        (Outcome::Skipped, "a newly skipped".to_owned())
+    );
+    assert_eq!(one(exits(1, "a- c- b+"), exits(0, "b+ c+")).0, Outcome::Gone);
+}
+
+#[test]
+fn a_check_that_ended_before_all_of_its_tests_does_not_pass() {
+    let cut = |code, tests: &str| {
+        let mut run = exits(code, tests);
+        run.report.reached(Reach::Cut);
+        run
+    };
+    // `cargo test` ended at the same failing program, and never came to a new one.
+    let same = verdict(vec![cut(1, "a-")], vec![cut(1, "a-")]);
+    assert_eq!(
+        (same.checks[0].outcome, same.conclusion),
+        (Outcome::KnownFailure, Conclusion::Unproven)
+    );
+    // What base never came to is not new.
+    assert_eq!(
+        one(cut(1, "a-"), exits(0, "a+ b+")),
+        (Outcome::Fixed, "a fixed; b passes, not reached on base".to_owned())
+    );
+    assert_eq!(
+        one(cut(1, "a-"), exits(1, "a+ b-")),
+        (Outcome::Unjudged, "b fails, not reached on base; a fixed".to_owned())
+    );
+    // `|| true` behind a run that stopped early.
+    let tolerant = one(exits(0, "a+ b+"), cut(0, "a+")).0;
+    assert_eq!(tolerant, Outcome::Regressed(Reason::CutShort));
 }
 
 #[test]
