@@ -524,8 +524,7 @@ fn the_defaults_of_a_server_are_those_of_an_almost_empty_file() {
       "sandboxes": {
         "disk_budget": "100GiB",
         "disk_guaranteed": "1GiB",
-        "warm": 1,
-        "toolchains": []
+        "warm": 1
       },
       "repositories": [],
       "models": [],

@@ -25,6 +25,14 @@ pub struct Host {
     pub(crate) toolchains: Vec<String>,
 }
 
+impl Host {
+    /// The same, with the toolchains that sandboxes of this person's server see. Whoever shows them knows which they are.
+    #[must_use]
+    pub fn with_toolchains(self, toolchains: Vec<String>) -> Self {
+        Self { toolchains, ..self }
+    }
+}
+
 /// As `uname` says it.
 #[derive(Debug, Clone)]
 pub(crate) struct Kernel {

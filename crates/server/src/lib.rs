@@ -38,5 +38,6 @@ mod provider;
 mod quiet;
 mod reload;
 pub mod serve;
+pub mod toolchains;
 mod trail;
 mod vault;

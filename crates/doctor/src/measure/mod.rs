@@ -45,14 +45,8 @@ pub fn measure(
         data: data::measure(&directory, &mounts),
         configuration: configured.map(|it| it.configuration),
         programs: programs::measure(environment.path.as_deref()),
-        toolchains: toolchains(environment.home.as_deref()),
+        toolchains: Vec::new(),
     })
-}
-
-/// What the base `host` shows of a home, where the server's file names nothing else.
-fn toolchains(home: Option<&Path>) -> Vec<String> {
-    let found = home.map(images::base::host::find).unwrap_or_default();
-    found.toolchains.into_iter().map(|toolchain| toolchain.name).collect()
 }
 
 fn read(path: impl AsRef<Path>) -> Option<String> {

@@ -191,7 +191,7 @@ impl Found {
             let text = text.trim();
             let _ = write!(
                 script,
-                "if ! sh -eu <<'{end}'\nsudo() {{ \"$@\"; }}\n{text}\n{end}\nthen\n"
+                "if ! sh -eu -c \"$(cat <<'{end}'\nsudo() {{ \"$@\"; }}\n{text}\n{end}\n)\" </dev/null\nthen\n"
             );
             if self.lines.is_empty() {
                 script.push_str("exit 1\n");

@@ -34,7 +34,8 @@ impl Doctor {
         environment: &Environment,
         account: Account,
     ) -> anyhow::Result<Host> {
-        doctor::measure(&self.data, self.config.as_deref(), environment, account)
+        let host = doctor::measure(&self.data, self.config.as_deref(), environment, account)?;
+        Ok(host.with_toolchains(server::toolchains::named(environment.home.as_deref())))
     }
 
     pub(crate) fn run(
