@@ -48,6 +48,7 @@ fn sketched<T>(
         conditions: None,
         budget: Money::from_dollars(1),
         branch: None,
+        taken_up: 0,
     };
     let member = roster::member(said, &request.agent).unwrap();
     look(&Sketch { wanted: &wanted, said, layers: &layers, member })

@@ -190,6 +190,7 @@ fn an_agent_that_may_push_does_so_to_its_own_branch_alone_and_only_behind_the_ga
             conditions: None,
             budget: Money::from_dollars(1),
             branch,
+            taken_up: 0,
         };
         let address = addresses.iter().find(|(name, _)| names.first() == Some(name));
         pushes(address.map(|(_, address)| *address), &wanted)
