@@ -39,7 +39,7 @@ impl Files {
         Ok(Self {
             policy: policy.unwrap_or_else(PolicyFile::when_absent),
             server: server.unwrap_or_default(),
-            agent,
+            agent: agent.map(|(file, _text)| file),
         })
     }
 
