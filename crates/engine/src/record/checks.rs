@@ -9,7 +9,7 @@ use feedback::{
     location::Location,
     missing::{Missing, missing},
     verdict::{
-        Change, CheckVerdict, Conclusion, Ended, Outcome, Side, Verdict, gone,
+        CheckVerdict, Conclusion, Ended, Outcome, Side, Verdict, gone,
         weakened::{Weakened, Weakening},
     },
 };
