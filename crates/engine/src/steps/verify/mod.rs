@@ -113,7 +113,7 @@ async fn on_head<H: Hands>(
 
 fn verdict(chosen: &Chosen, before: &[Vec<Captured>], after: &[Vec<Captured>]) -> Verdict {
     let evidence = chosen.checks.iter().zip(before).zip(after).map(|((check, before), after)| {
-        let told = Told::of(before.iter().chain(after));
+        let told = Told::of(&before.iter().chain(after).collect::<Vec<_>>());
         let runs = |runs: &[Captured]| runs.iter().map(|run| run.run_by(told)).collect();
         Evidence { check: check.clone(), base: runs(before), head: runs(after) }
     });
