@@ -31,9 +31,10 @@ pub(super) fn among(mut found: Vec<Candidate>, mut left_out: Vec<LeftOut>) -> De
     found.sort_by_key(|candidate| (candidate.source, candidate.scope));
     let mut kept: Vec<Kept> = Vec::new();
     for candidate in found {
-        match reason_against(&candidate, &mut kept) {
-            Some(reason) => left_out.extend(reason.map(|reason| left(&candidate, &reason))),
-            None => {
+        match against(&candidate, &mut kept) {
+            Against::StoodFor => {}
+            Against::Reason(reason) => left_out.push(left(&candidate, &reason)),
+            Against::Nothing => {
                 give_way(&candidate, &mut kept, &mut left_out);
                 kept.push((candidate, BTreeSet::new()));
             }
@@ -63,8 +64,15 @@ pub(super) fn among(mut found: Vec<Candidate>, mut left_out: Vec<LeftOut>) -> De
     Detection { checks, left_out }
 }
 
-/// Why a candidate is not run: another stands for it and says so (then there is no more to say), or it is too much.
-fn reason_against(candidate: &Candidate, kept: &mut [Kept]) -> Option<Option<String>> {
+/// What speaks against running a candidate.
+enum Against {
+    Nothing,
+    /// Another one stands for it, and says so.
+    StoodFor,
+    Reason(String),
+}
+
+fn against(candidate: &Candidate, kept: &mut [Kept]) -> Against {
     if let Some((first, stands_for)) =
         kept.iter_mut().find(|(first, _)| first.stands_for(candidate))
     {
@@ -75,22 +83,25 @@ fn reason_against(candidate: &Candidate, kept: &mut [Kept]) -> Option<Option<Str
                 file: candidate.file.clone(),
             });
         }
-        return Some(None);
+        return Against::StoodFor;
     }
     if candidate.scope == Scope::Special {
         let reason =
             "it is a special build, which ordinary tests need not pass; declare it to have it run";
-        return Some(Some(reason.to_owned()));
+        return Against::Reason(reason.to_owned());
     }
     if let Some((first, _)) = kept.iter().find(|(first, _)| is_left_out(first, candidate)) {
         let reason = format!("CI runs `{}` of `{}` and not this", first.command, first.file);
-        return Some(Some(reason));
+        return Against::Reason(reason);
     }
     let variants = kept.iter().filter(|(first, _)| is_variant(first, candidate)).count();
     if variants >= VARIANTS_LIMIT && candidate.scope != Scope::Plain {
-        return Some(Some(format!("{VARIANTS_LIMIT} of its kind are run already")));
+        return Against::Reason(format!("{VARIANTS_LIMIT} of its kind are run already"));
     }
-    (kept.len() >= CHECKS_LIMIT).then(|| Some(format!("{CHECKS_LIMIT} checks are run already")))
+    if kept.len() >= CHECKS_LIMIT {
+        return Against::Reason(format!("{CHECKS_LIMIT} checks are run already"));
+    }
+    Against::Nothing
 }
 
 /// What the new one does besides more is not done twice: a linter that `npm test` runs anyway. What is believed more stays.

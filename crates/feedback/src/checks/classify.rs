@@ -183,11 +183,14 @@ fn tool(program: &str, arguments: &[&str]) -> Option<(Kind, Ecosystem)> {
         "ruff" if first == "check" => (Kind::Lint, Python),
         "black" | "isort" if checks => (Kind::Format, Python),
         "mypy" | "pyright" | "basedpyright" | "flake8" | "pylint" => (Kind::Lint, Python),
-        "jest" | "vitest" | "mocha" | "ava" | "c8" | "nyc" => (Kind::Test, JavaScript),
+        "jest" | "vitest" | "mocha" | "ava" | "c8" | "nyc" | "tape" | "tap" | "uvu" | "jasmine"
+        | "karma" | "borp" => (Kind::Test, JavaScript),
         "node" if arguments.contains(&"--test") => (Kind::Test, JavaScript),
         "deno" if first == "test" => (Kind::Test, JavaScript),
         "deno" if matches!(first, "lint" | "check") => (Kind::Lint, JavaScript),
-        "eslint" | "oxlint" | "stylelint" => (Kind::Lint, JavaScript),
+        "eslint" | "oxlint" | "stylelint" | "standard" | "xo" | "jshint" => {
+            (Kind::Lint, JavaScript)
+        }
         "biome" if matches!(first, "ci" | "check" | "lint") => (Kind::Lint, JavaScript),
         "tsc" if arguments.contains(&"--noEmit") => (Kind::Lint, JavaScript),
         "tsc" => (Kind::Build, JavaScript),
@@ -200,8 +203,6 @@ fn tool(program: &str, arguments: &[&str]) -> Option<(Kind, Ecosystem)> {
         "staticcheck" => (Kind::Lint, Go),
         "gotestsum" | "ginkgo" => (Kind::Test, Go),
         "rustfmt" if checks => (Kind::Format, Rust),
-        "tape" | "tap" | "uvu" | "jasmine" | "karma" | "borp" => (Kind::Test, JavaScript),
-        "standard" | "xo" | "jshint" => (Kind::Lint, JavaScript),
         "phpunit" | "pest" | "paratest" => (Kind::Test, Php),
         "phpstan" | "psalm" | "phpcs" => (Kind::Lint, Php),
         "php-cs-fixer" if checks => (Kind::Format, Php),
@@ -313,7 +314,7 @@ fn jvm(arguments: &[&str]) -> Result<Kind, Meaning> {
     let skips = |word: &&str| {
         word.starts_with("-Dmaven.test.skip") || word.starts_with("-DskipTests") || *word == "-x"
     };
-    let is_untested = arguments.iter().any(|word| skips(word));
+    let is_untested = arguments.iter().any(skips);
     let kind = |goal: &str| match goal {
         "test" | "check" | "verify" | "build" | "install" if is_untested => Some(Kind::Build),
         "test" | "check" | "verify" | "build" | "integrationTest" | "install" => Some(Kind::Test),

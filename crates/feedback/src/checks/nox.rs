@@ -82,12 +82,11 @@ fn call(begun: &str, rest: &[&str]) -> Option<String> {
             Some(word) if !word.is_empty() && !word.contains([' ', '"', '\'', '$', '*']) => {
                 words.push(word);
             }
-            Some(_) => return None,
             // What whoever starts nox adds, and options of nox itself.
             None if argument.starts_with("*session.posargs")
                 || argument.starts_with("*posargs")
                 || argument.contains('=') => {}
-            None => return None,
+            Some(_) | None => return None,
         }
     }
     (!words.is_empty()).then(|| words.join(" "))

@@ -67,7 +67,7 @@ fn dot_net(survey: &Survey) -> Option<Candidate> {
     Some(Candidate::habit(Kind::Test, Ecosystem::DotNet, "dotnet test", &root, file))
 }
 
-/// CMake knows tests where somebody has turned them on.
+/// `CMake` knows tests where somebody has turned them on.
 fn native(survey: &Survey, at: &Directory) -> Option<Candidate> {
     let text = survey.text(at, "CMakeLists.txt")?.to_lowercase();
     let has_tests = text.contains("enable_testing") || text.contains("include(ctest)");

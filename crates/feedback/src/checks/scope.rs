@@ -149,17 +149,22 @@ fn go(arguments: &[&str]) -> Scope {
 fn pytest(arguments: &[&str]) -> Scope {
     let one = arguments
         .iter()
-        .any(|word| !word.starts_with('-') && (word.contains("::") || word.ends_with(".py")));
+        .any(|word| !word.starts_with('-') && (word.contains("::") || is_file(word)));
     if one {
         return Scope::Part;
     }
     chosen(arguments, &["-k", "-m", "--ignore", "--deselect", "--ignore-glob", "--lf", "--co"])
 }
 
+/// One file of tests.
+fn is_file(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(_, ending)| ending == "py")
+}
+
 fn maven(arguments: &[&str]) -> Scope {
     let skips =
         |word: &&str| word.starts_with("-Dmaven.test.skip") || word.starts_with("-DskipTests");
-    if arguments.iter().any(|word| skips(word)) {
+    if arguments.iter().any(skips) {
         return Scope::Special;
     }
     if arguments.iter().any(|word| word.starts_with("-Dtest=")) {

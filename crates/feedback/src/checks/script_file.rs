@@ -148,14 +148,12 @@ fn filled(line: &str, variables: &BTreeMap<String, String>) -> String {
         // A script that is given nothing has nothing in its own arguments.
         let own = name.starts_with(|c: char| c.is_ascii_digit()).then_some("");
         let value = variables.get(name).map(String::as_str).or(default).or(own);
-        match value {
-            Some(value) => text.push_str(value),
-            None => {
-                text.push('$');
-                rest = after;
-                continue;
-            }
-        }
+        let Some(value) = value else {
+            text.push('$');
+            rest = after;
+            continue;
+        };
+        text.push_str(value);
         rest = left;
     }
     text.push_str(rest);

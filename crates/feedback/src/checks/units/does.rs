@@ -51,27 +51,12 @@ impl Reader<'_> {
                             script.lines.into_iter().map(|(_, line)| line).collect();
                         self.lines(&lines, at, depth + 2)
                     }
-                    Some(_) | None => self.file(&path, words, at),
+                    Some(_) | None => file(&path, words, at),
                 }
             }
             Meaning::Moves(_) | Meaning::Installs | Meaning::Prepares => Does::default(),
             Meaning::Elsewhere(_) | Meaning::Publishes | Meaning::Unknown => Does::unknown(),
         }
-    }
-
-    /// A program of the repository that is no shell script: what it is, its name says.
-    pub(super) fn file(self, path: &str, words: &[String], at: &Directory) -> Does {
-        let ecosystem = match path.rsplit_once('.').map(|(_, ending)| ending) {
-            Some("py") => classify::Ecosystem::Python,
-            Some("js" | "mjs" | "cjs" | "ts") => classify::Ecosystem::JavaScript,
-            Some("rb") => classify::Ecosystem::Ruby,
-            Some("php") => classify::Ecosystem::Php,
-            Some(_) | None => return Does::unknown(),
-        };
-        let Some(kind) = names::kind_of_file(path) else { return Does::unknown() };
-        let (about, words) = (at.clone(), words.join(" "));
-        let deed = Deed { kind, ecosystem, about, scope: Scope::Plain, words };
-        Does { deeds: [deed].into(), rest: Rest::Nothing }
     }
 
     pub(super) fn package(
@@ -136,6 +121,21 @@ impl Reader<'_> {
         }
         does
     }
+}
+
+/// A program of the repository that is no shell script: what it is, its name says.
+fn file(path: &str, words: &[String], at: &Directory) -> Does {
+    let ecosystem = match path.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("py") => classify::Ecosystem::Python,
+        Some("js" | "mjs" | "cjs" | "ts") => classify::Ecosystem::JavaScript,
+        Some("rb") => classify::Ecosystem::Ruby,
+        Some("php") => classify::Ecosystem::Php,
+        Some(_) | None => return Does::unknown(),
+    };
+    let Some(kind) = names::kind_of_file(path) else { return Does::unknown() };
+    let (about, words) = (at.clone(), words.join(" "));
+    let deed = Deed { kind, ecosystem, about, scope: Scope::Plain, words };
+    Does { deeds: [deed].into(), rest: Rest::Nothing }
 }
 
 pub(super) fn is_shell(path: &str, text: &str) -> bool {

@@ -58,7 +58,7 @@ impl Reader<'_> {
                     .flat_map(|script| self.part(&run(&package, script), about, depth + 1));
                 hooks.into_iter().chain(inner).map(via).collect()
             }
-            (None, Some(hooks)) if !hooks.is_empty() || self.has_hooks(&package, name, ignores) => {
+            (None, Some(hooks)) if !hooks.is_empty() || (!ignores && has_hooks(&package, name)) => {
                 let text = format!("{} --ignore-scripts", run(&package, name).text);
                 let mut words = part.words.clone();
                 words.push("--ignore-scripts".to_owned());
@@ -68,13 +68,6 @@ impl Reader<'_> {
             }
             (Some(_) | None, _) => vec![unit],
         }
-    }
-
-    pub(super) fn has_hooks(self, package: &Package, name: &str, ignores: bool) -> bool {
-        let has = |hook: String| package.body(&hook).is_some();
-        package.manager == Manager::Npm
-            && !ignores
-            && (has(format!("pre{name}")) || has(format!("post{name}")))
     }
 
     /// The checks in the hooks of a script, if the script can be run without its hooks: what comes before it must be understood, because
@@ -98,7 +91,15 @@ impl Reader<'_> {
                     Meaning::Runs { runner: Runner::Package, targets, directory: None } => {
                         targets.first().map_or(part.clone(), |script| run(package, script))
                     }
-                    _ => part,
+                    Meaning::Runs { .. }
+                    | Meaning::Judges { .. }
+                    | Meaning::Moves(_)
+                    | Meaning::Script { .. }
+                    | Meaning::Elsewhere(_)
+                    | Meaning::Installs
+                    | Meaning::Prepares
+                    | Meaning::Publishes
+                    | Meaning::Unknown => part,
                 };
                 let inside = self.part(&part, about, depth + 1);
                 // A tool of `node_modules` is found by npm, not by a shell.
@@ -168,7 +169,13 @@ impl Reader<'_> {
                     },
                     // One level: what a script calls is not read in turn.
                     Meaning::Script { .. } => {}
-                    _ => {
+                    Meaning::Judges { .. }
+                    | Meaning::Runs { .. }
+                    | Meaning::Elsewhere(_)
+                    | Meaning::Installs
+                    | Meaning::Prepares
+                    | Meaning::Publishes
+                    | Meaning::Unknown => {
                         let through =
                             format!("`{}` runs it (`{}`, line {number})", part.text, at.file(path));
                         let units = self.part(&inner, &here, depth + 1);
@@ -183,9 +190,16 @@ impl Reader<'_> {
         }
         // What is only half understood does not stand for the plain test.
         let least = if missed == Rest::Unknown { Scope::Part } else { Scope::Plain };
-        found.iter_mut().for_each(|unit| unit.scope = unit.scope.max(least));
+        for unit in &mut found {
+            unit.scope = unit.scope.max(least);
+        }
         if found.is_empty() { whole() } else { found }
     }
+}
+
+fn has_hooks(package: &Package, name: &str) -> bool {
+    let has = |hook: String| package.body(&hook).is_some();
+    package.manager == Manager::Npm && (has(format!("pre{name}")) || has(format!("post{name}")))
 }
 
 /// Quotes around a plain word were for a variable that stood there.
