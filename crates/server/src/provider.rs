@@ -62,7 +62,9 @@ impl Quarters {
         });
         let toolchains = toolchains.collect::<anyhow::Result<Vec<(String, PathBuf)>>>()?;
         let mut tools = Tools::default();
-        toolchains.iter().for_each(|(_, directory)| tools.add(directory));
+        for (_, directory) in &toolchains {
+            tools.add(directory);
+        }
         Ok(Self { toolchains, tools, ..Self::without_toolchains(file) })
     }
 

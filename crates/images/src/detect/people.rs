@@ -29,7 +29,7 @@ pub(super) struct Written {
 pub(super) fn written(root: &Place<'_>) -> Option<Written> {
     SOURCES.iter().find_map(|(file, reader)| {
         let script = reader(&root.far_text(file)?)?;
-        is_usable(&script).then(|| Written { file, script })
+        is_usable(&script).then_some(Written { file, script })
     })
 }
 

@@ -177,7 +177,7 @@ fn tools(place: &Place<'_>, project: &str) -> Vec<&'static str> {
     let has_tests = place.names(EntryKind::Directory).any(|name| matches!(name, "test" | "tests"))
         || place
             .names(EntryKind::File)
-            .any(|name| name.starts_with("test_") && name.ends_with(".py"));
+            .any(|name| name.starts_with("test_") && name.strip_suffix(".py").is_some());
     let pytest = has_tests
         || place.first(&["pytest.ini", "conftest.py"]).is_some()
         || toml::has(project, "tool.pytest")
