@@ -105,6 +105,11 @@ pub(crate) async fn checks_that_need_a_host_are_told_so_and_pass_once_it_is_allo
     let told = (failure.kind.as_str(), failure.phase.as_str());
     assert_eq!(told, ("egress_blocked", "verify"), "{failure:#?}");
     assert!(failure.message.contains(&format!("`{host}`")), "{failure:#?}");
+    let refused = house.client.task_checks(&play.id).await.unwrap_err().to_string();
+    assert!(refused.contains("the checks were run, and came to no verdict"), "{refused}");
+    assert!(refused.contains("egress_blocked"), "{refused}");
+    let next = play.task().await.next.commands;
+    assert!(next.iter().all(|it| !it.command.contains("amend")), "no approval helps: {next:#?}");
     house.rewrite("agents/curious.yaml", &file("curious", host, &checks)).await;
     house.client.resume_task(&play.id).await.unwrap();
     let pull = play.land().await;

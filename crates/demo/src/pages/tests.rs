@@ -116,7 +116,7 @@ fn checks_are_shown_before_and_after() {
       after   passed (3 passed)
       fixed         test_a_night
       new, passing  test_new
-    The checks pass.
+    Checks: passed: 3 tests ran, and all pass.
     ");
 }
 
@@ -146,10 +146,10 @@ fn checks_that_prove_nothing_or_fail_are_not_told_as_passing() {
         ..verdict()
     };
     let told = [fails, none].map(|it| shown(|out| checks(&it, Colors::OFF, out)));
-    assert!(told.iter().all(|text| !text.contains("The checks pass.")), "{told:?}");
-    assert!(told[0].contains("one is gone") && told[0].ends_with("The checks fail.\n"));
+    assert!(told.iter().all(|text| !text.contains("passed: ")), "{told:?}");
+    assert!(told[0].contains("one is gone") && told[0].ends_with("Checks: failed.\n"));
     insta::assert_snapshot!(told[1], @r"
-        No check that could have failed was run.
+        Checks: nothing was proven, because no check is known for this repository.
     ");
 }
 

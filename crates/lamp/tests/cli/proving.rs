@@ -103,7 +103,8 @@ fn event_checks_verify_pull_request_receipt_and_exit_code_say_the_same() {
         "mend it\n#implement\ngit checkout calc.py; sed -i '/def test_five/,+2d' test_calc.py\n";
     let (body, checks) = is_told(&fixture, request, &gone);
     assert_eq!(checks["checks"][0]["sentence"], "what failed is gone");
-    assert_eq!(body.matches("test_five").count(), 1, "told once, with its path: {body}");
-    assert!(body.contains("test deleted: test_calc.py:"), "{body}");
+    assert_eq!(body.matches("`test_five` is gone").count(), 1, "told once: {body}");
+    assert!(body.contains("test deleted: test_calc.py:6: `test_five` is gone"), "{body}");
+    assert!(!body.contains("no longer run"), "{body}");
     assert!(!body.contains("**fixed**") && !body.contains("mended: "), "{body}");
 }
