@@ -44,6 +44,7 @@ mod read;
 pub mod report;
 mod rust;
 mod sarif;
+mod tally;
 mod tap;
 pub mod test;
 pub mod text;

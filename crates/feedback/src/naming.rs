@@ -3,7 +3,7 @@
 //! A name that is missing from a report means that the test is gone only where the report names all tests of a run that went to its end.
 //! Everywhere else it means nothing.
 
-use crate::report::Tally;
+use crate::tally::Tally;
 
 /// Which tests of a run have a name in its report, the most first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

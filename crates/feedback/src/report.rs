@@ -14,6 +14,8 @@ use crate::{
     test::{Outcome, TestCase, TestName},
 };
 
+pub use crate::tally::Tally;
+
 /// Findings kept in one report: half of them for errors and failures, half for warnings and notes.
 pub const MOST_FINDINGS: usize = 2_000;
 /// Tests kept in one report.
@@ -29,38 +31,6 @@ pub struct Counts {
     pub errors: u64,
     pub warnings: u64,
     pub tests: Tally,
-}
-
-/// How many tests ended how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Tally {
-    pub passed: u64,
-    pub failed: u64,
-    pub skipped: u64,
-}
-
-impl Tally {
-    /// The larger of both, for each.
-    fn or_more(self, other: Self) -> Self {
-        Self {
-            passed: self.passed.max(other.passed),
-            failed: self.failed.max(other.failed),
-            skipped: self.skipped.max(other.skipped),
-        }
-    }
-
-    /// All of them together.
-    pub fn all(self) -> u64 {
-        self.passed.saturating_add(self.failed).saturating_add(self.skipped)
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            passed: self.passed.saturating_add(other.passed),
-            failed: self.failed.saturating_add(other.failed),
-            skipped: self.skipped.saturating_add(other.skipped),
-        }
-    }
 }
 
 /// What is not in a report although it was printed.
