@@ -26,7 +26,10 @@ impl ChecksRecord {
     pub fn next_steps(&self) -> Vec<String> {
         let Conclusion::Unproven(because) = self.headline().conclusion else { return Vec::new() };
         let absent: BTreeSet<Missing> = self.checks.iter().filter_map(absent).collect();
-        let mut steps: Vec<String> = absent.iter().map(|it| self.bring(it)).collect();
+        let unready = self.unready.iter().map(|reason| {
+            format!("what the project needs was not installed: {reason}; `lamp log` has all that it printed")
+        });
+        let mut steps: Vec<String> = unready.chain(absent.iter().map(|it| self.bring(it))).collect();
         let declare = "`checks:` in the agent's file names commands that can fail: checks: [{ name: tests, run: make test }]";
         match because {
             Because::NoCheck | Because::NoTest | Because::AllSkipped | Because::Brought => {
