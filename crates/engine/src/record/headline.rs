@@ -96,6 +96,7 @@ fn facts(check: &CheckRecord) -> CheckFacts {
         skipped: head.map_or(0, |side| side.skipped),
         failing: check.count(Change::KnownFailure),
         mended: check.count(Change::Fixed),
-        gone: check.gone,
+        // Whoever judged that something is gone is believed, also where nobody could count it.
+        gone: check.gone.max(u64::from(check.outcome == OutcomeRecord::Gone)),
     }
 }
