@@ -139,9 +139,9 @@ impl Found {
     }
 }
 
-/// Nothing that could write anything but its own name where it is shown.
+/// Visible letters of one line. Whoever shows it escapes what it means there: versions are full of `>`, `<` and `|`.
 fn plain(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '`' | '<' | '>' | '|' | '\\');
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '`' | '\\');
     let shown = text.trim().chars().take(LONGEST);
     shown.map(|c| if is_plain(c) || c == ' ' { c } else { '?' }).collect()
 }
