@@ -80,7 +80,7 @@ pub(crate) async fn a_test_that_is_weakened_is_called_out_in_checks_and_pull_req
     let told = r"test deleted: test\_sum.py:";
     assert!(pull.body.contains(told), "{}", pull.body);
     assert!(pull.body.contains(r"\`test\_nothing\` is gone"), "{}", pull.body);
-    assert_eq!(pull.body.matches(r"test\_nothing").count(), 1, "once: {}", pull.body);
+    assert_eq!(pull.body.matches(r"\`test\_nothing\`").count(), 1, "once: {}", pull.body);
     play.merge(&pull).await;
 }
 
