@@ -12,10 +12,9 @@ use crate::house::{House, spec};
 const ONE: PoolSettings =
     PoolSettings { most_of_a_kind: 1, most: 4, drain_after: Duration::from_mins(10) };
 
-/// Leaves a change that git cannot tell from the size of the file, so that it reads the file at every look, and a filter
-/// that counts how often it does.
+/// Leaves a file that is younger than any index, so that git reads it at every look, and a filter that counts how often it does.
 const SETUP: &str = r#"
-printf 'fisrt\n' > readme
+touch -d 2100-01-01 readme
 mkdir -p .git/info
 echo '* filter=counted' > .git/info/attributes
 printf '[filter "counted"]\n\tclean = "echo seen >> /home/lamp/seen; cat"\n' >> .git/config
