@@ -36,8 +36,7 @@ pub(crate) struct Files {
 impl Default for Files {
     /// Nothing is reached before the gate; behind it two hosts, at which nobody answers.
     fn default() -> Self {
-        let server =
-            "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB, toolchains: [] }\n";
+        let server = "version: 1\nsandboxes: { warm: 0, disk_budget: 4GiB, disk_guaranteed: 256MiB, toolchains: [] }\n";
         let hosts = "['allowed.example', 'other.example']";
         let command = "exec /usr/bin/python3 $LAMP_WORKSPACE/sums/hostile.py";
         Self {

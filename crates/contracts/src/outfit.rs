@@ -63,12 +63,19 @@ pub struct Wanted<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupNews {
     /// How the project is set up was found out by its own files.
-    Found { commands: Vec<String>, because: Vec<String> },
+    Found {
+        commands: Vec<String>,
+        because: Vec<String>,
+    },
     /// What it prints.
     Output(Vec<u8>),
     /// It stands in an image, which others can use.
-    Ready { image: String },
-    Failed { reason: String },
+    Ready {
+        image: String,
+    },
+    Failed {
+        reason: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

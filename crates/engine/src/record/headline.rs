@@ -29,7 +29,8 @@ impl ChecksRecord {
         let unready = self.unready.iter().map(|reason| {
             format!("what the project needs was not installed: {reason}; `lamp log` has all that it printed")
         });
-        let mut steps: Vec<String> = unready.chain(absent.iter().map(|it| self.bring(it))).collect();
+        let mut steps: Vec<String> =
+            unready.chain(absent.iter().map(|it| self.bring(it))).collect();
         let declare = "`checks:` in the agent's file names commands that can fail: checks: [{ name: tests, run: make test }]";
         match because {
             Because::NoCheck | Because::NoTest | Because::AllSkipped | Because::Brought => {

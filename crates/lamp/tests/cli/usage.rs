@@ -97,14 +97,10 @@ fn a_value_that_is_not_a_colour_choice_is_wrong_usage() {
 #[test]
 fn a_command_that_needs_a_file_says_so() {
     insta::assert_snapshot!(story("config check"), @r"
-    exit 2
+    exit 1
     --- err
-    error: the following required arguments were not provided:
-      <FILE>...
-
-    Usage: lamp config check <FILE>...
-
-    For more information, try '--help'.
+    error: there is no `lamp.yaml` and no agent in `agents/` here
+    hint: name the files, as `lamp config check agents/fix.yaml`, or go to where they are
     ");
 }
 
