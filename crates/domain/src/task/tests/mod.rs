@@ -95,7 +95,7 @@ fn report(report: Report) -> Command {
 }
 
 fn admitted_and_prepared() -> [Command; 2] {
-    let (sandbox, left) = (SandboxId::from_u128(1), super::Leftovers::default());
+    let (sandbox, left) = (SandboxId::from_u128(1), Leftovers::default());
     [report(Report::Admitted), report(Report::Prepared { sandbox, commit: commit(0), left })]
 }
 

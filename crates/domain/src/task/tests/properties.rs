@@ -48,7 +48,7 @@ pub(super) fn any_report() -> impl Strategy<Value = Command> {
         4 => (0u128..3).prop_map(|n| Report::Prepared {
             sandbox: SandboxId::from_u128(n),
             commit: commit(0),
-            left: super::super::Leftovers::default(),
+            left: Leftovers::default(),
         }),
         1 => (0u128..3).prop_map(|n| Report::Asked {
             question: Question { id: QuestionId::from_u128(n), text: "?".to_owned(), choices: vec![] },
