@@ -119,8 +119,8 @@ impl Found {
         if name.is_empty() || self.0.len() >= MOST {
             return;
         }
-        let package =
-            Package { name: name.clone(), version: plain(version), registry: plain(registry) };
+        let (version, registry) = (comparison(version), plain(registry));
+        let package = Package { name: name.clone(), version, registry };
         self.0.entry(name).or_insert(package);
     }
 
@@ -139,11 +139,19 @@ impl Found {
     }
 }
 
-/// Visible letters of one line. Whoever shows it escapes what it means there: versions are full of `>`, `<` and `|`.
+/// Nothing that could write anything but its own name where it is shown.
 fn plain(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '`' | '\\');
-    let shown = text.trim().chars().take(LONGEST);
-    shown.map(|c| if is_plain(c) || c == ' ' { c } else { '?' }).collect()
+    shown(text, |c| !matches!(c, '`' | '<' | '>' | '|' | '\\'))
+}
+
+/// The same of a version, which may be a comparison: `>=2`, `^1 || ^2`. Whoever shows it escapes what that means there.
+fn comparison(text: &str) -> String {
+    shown(text, |c| !matches!(c, '`' | '\\'))
+}
+
+fn shown(text: &str, is_harmless: impl Fn(char) -> bool) -> String {
+    let is_plain = |c: char| (c.is_ascii_graphic() || c == ' ') && is_harmless(c);
+    text.trim().chars().take(LONGEST).map(|c| if is_plain(c) { c } else { '?' }).collect()
 }
 
 fn json_sections(text: &str, sections: &[&str], registry: &str, found: &mut Found) -> Option<()> {

@@ -106,5 +106,5 @@ fn event_checks_verify_pull_request_receipt_and_exit_code_say_the_same() {
     assert_eq!(body.matches("`test_five` is gone").count(), 1, "told once: {body}");
     assert!(body.contains("test deleted: test_calc.py:6: `test_five` is gone"), "{body}");
     assert!(!body.contains("no longer run"), "{body}");
-    assert!(!body.contains("**fixed**") && !body.contains("mended: "), "{body}");
+    assert!(!body.contains("**fixed**") && !body.contains("- mended: "), "{body}");
 }

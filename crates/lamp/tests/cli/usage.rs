@@ -95,7 +95,7 @@ fn a_value_that_is_not_a_colour_choice_is_wrong_usage() {
 }
 
 #[test]
-fn a_command_that_needs_a_file_says_so() {
+fn a_command_that_finds_no_file_says_so() {
     insta::assert_snapshot!(story("config check"), @r"
     exit 1
     --- err

@@ -18,6 +18,7 @@ touch -d 2100-01-01 readme
 mkdir -p .git/info
 echo '* filter=counted' > .git/info/attributes
 printf '[filter "counted"]\n\tclean = "echo seen >> /home/lamp/seen; cat"\n' >> .git/config
+git update-index --refresh
 "#;
 
 /// How often git has looked.
