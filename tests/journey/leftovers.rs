@@ -21,11 +21,15 @@ fn repository(house: &House, name: &str) -> Repository {
 
 /// What was told of the setup, for each sandbox.
 fn told(play: &Play<'_>) -> Vec<Leftovers> {
-    let left = play.events.iter().filter_map(|it| match &it.event {
-        TaskEvent::Prepared { left, .. } if !left.is_empty() => Some(left.clone()),
-        _other => None,
-    });
-    left.collect()
+    let mut told = Vec::new();
+    for it in &play.events {
+        if let TaskEvent::Prepared { left, .. } = &it.event
+            && !left.is_empty()
+        {
+            told.push(left.clone());
+        }
+    }
+    told
 }
 
 fn names(names: &[&str]) -> Vec<String> {

@@ -132,7 +132,7 @@ fn a_wrong_file_breaks_its_own_agent_with_the_line_and_what_helps() {
 fn a_task_works_by_the_definition_that_it_was_begun_with() {
     let server = said(SERVER, &[("agents/own.yaml", &FIX.replace("name: fix", "name: own"))]);
     let (own, _) = ordered(&server, Some("own")).unwrap();
-    let (built_in, _) = ordered(&server, Some("builtin")).unwrap();
+    let (program, _) = ordered(&server, Some("builtin")).unwrap();
     let (fix, _) =
         ordered(&with_offers(&server, &offers(&[("a.yaml", FIX)])), Some("fix")).unwrap();
     // Since then all of them are others.
@@ -154,7 +154,7 @@ fn a_task_works_by_the_definition_that_it_was_begun_with() {
     assert_eq!(command(&fix, FIX), ("command", Some("./fix".to_owned())));
     let text = FIX.replace("name: fix", "name: own");
     assert_eq!(command(&own, &text), ("command", Some("./fix".to_owned())));
-    assert_eq!(command(&built_in, ""), ("builtin", None));
+    assert_eq!(command(&program, ""), ("builtin", None));
     // What the server grants is asked anew.
     let secret = format!("{FIX}limits: {{ budget: $1 }}\n")
         .replace("[{ name: any }] }", "[{ name: any }], variables: [{ name: NPM_TOKEN }] }");

@@ -262,9 +262,9 @@ fn blocks(text: &str, registry: &str, found: &mut Found) {
             found.add(&name, &version, from.as_deref().unwrap_or(registry));
             (name, version) = (String::new(), String::new());
         } else if let Some(it) = value(line, "name").filter(|_| name.is_empty()) {
-            name = it.trim_matches('"').to_owned();
+            it.trim_matches('"').clone_into(&mut name);
         } else if let Some(it) = value(line, "version").filter(|_| version.is_empty()) {
-            version = it.trim_matches('"').to_owned();
+            it.trim_matches('"').clone_into(&mut version);
         } else if let Some(it) = value(line, "source") {
             from = it.split('"').find(|part| part.contains("://")).map(str::to_owned);
         }
@@ -316,7 +316,7 @@ fn pyproject(text: &str, found: &mut Found) {
     let (mut name, mut is_list) = (String::new(), false);
     for line in text.lines().map(str::trim) {
         if let Some(section) = section(line).filter(|_| !is_list) {
-            name = section.to_owned();
+            section.clone_into(&mut name);
             continue;
         }
         if name.starts_with("tool.poetry") && name.ends_with("dependencies") {

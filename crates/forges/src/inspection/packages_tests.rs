@@ -113,7 +113,7 @@ fn it_is_told_in_one_sentence() {
     );
     assert_eq!(told_of("src/main.rs", new), None);
     assert_eq!(told_of("package.json", b"{").unwrap(), "names packages, and could not be read");
-    let many: String = (0..20).map(|number| format!("p{number:02}==1\n")).collect();
+    let many = (0..20).map(|number| format!("p{number:02}==1")).collect::<Vec<_>>().join("\n");
     let text = told_of("requirements.txt", many.as_bytes()).unwrap();
     assert!(text.starts_with("brings 20 packages") && text.ends_with("and 8 more"), "{text}");
 }

@@ -57,7 +57,8 @@ async fn what_the_agent_changed_of_it_comes_out() {
     fixture.change("package-lock.json", "{\"name\": \"x\"}\n");
     fixture.change("new", "stays as it was\n");
     let work = fixture.path("work");
-    fs::rename(work.join("moved"), work.join("moved here")).unwrap();
+    fs::copy(work.join("moved"), work.join("moved here")).unwrap();
+    fs::remove_file(work.join("moved")).unwrap();
     fs::remove_file(work.join("removed")).unwrap();
     fs::remove_dir_all(work.join("becomes")).unwrap();
     fixture.change("becomes", "a file\n");

@@ -11,7 +11,7 @@ use domain::{
     phase::Phase,
     question::Question,
     request::{RepositoryUse, Request},
-    task::{DoneBecause, Event, PauseReason, Remark, Speaker, Verdict, WakeCause},
+    task::{DoneBecause, Event, Leftovers, PauseReason, Remark, Speaker, Verdict, WakeCause},
 };
 use engine::record::ChecksRecord;
 use store::{Blobs, Recorded, Said};
@@ -45,22 +45,23 @@ pub(crate) fn recorded(
     }
 }
 
+fn leftovers(left: &Leftovers) -> told::Leftovers {
+    let (restored, more) = (left.restored.clone(), left.more);
+    told::Leftovers { restored, left: left.left.clone(), more }
+}
+
 fn event(event: &Event, name: Name<'_>, documents: &Blobs) -> told::TaskEvent {
     use told::TaskEvent as Told;
     match event {
         Event::Requested { request, limits } => Told::Requested {
-            request: request_out(request, name),
+            request: Box::new(request_out(request, name)),
             limits: limits_out(limits, name),
         },
         Event::Admitted => Told::Admitted {},
         Event::Prepared { sandbox, commit, left } => Told::Prepared {
             sandbox: sandbox.to_string(),
             commit: commit.to_string(),
-            left: told::Leftovers {
-                restored: left.restored.clone(),
-                left: left.left.clone(),
-                more: left.more,
-            },
+            left: leftovers(left),
         },
         Event::QuestionAsked { question, session } => {
             Told::QuestionAsked { question: question_out(question), session: session.clone() }
@@ -110,24 +111,7 @@ fn event(event: &Event, name: Name<'_>, documents: &Blobs) -> told::TaskEvent {
         Event::PullRequestOpened { number, receipt } => {
             Told::PullRequestOpened { number: number.0, receipt: receipt.to_string() }
         }
-        Event::Woken { cause } => Told::Woken {
-            cause: match cause {
-                WakeCause::Comment { by, text } => {
-                    told::WakeCause::Comment { by: name(*by), text: text.clone() }
-                }
-                WakeCause::FailedCheck { check } => {
-                    told::WakeCause::FailedCheck { check: check.clone() }
-                }
-                WakeCause::Remarks(remarks) => {
-                    let told = |remark: &Remark| told::WakeRemark {
-                        by: remark.by.clone(),
-                        known: remark.speaker == Speaker::Known,
-                        text: remark.text.clone(),
-                    };
-                    told::WakeCause::Remarks { remarks: remarks.iter().map(told).collect() }
-                }
-            },
-        },
+        Event::Woken { cause } => Told::Woken { cause: woken(cause, name) },
         Event::Messaged { by, text } => Told::Messaged { by: name(*by), text: text.clone() },
         Event::Amended { by, conditions } => {
             Told::Amended { by: name(*by), conditions: plan::conditions(conditions) }
@@ -151,6 +135,23 @@ fn event(event: &Event, name: Name<'_>, documents: &Blobs) -> told::TaskEvent {
         Event::Done { because } => Told::Done { because: done(*because).to_owned() },
         Event::Failed { failure: why } => Told::Failed { failure: failure(why) },
         Event::Cancelled { by } => Told::Cancelled { by: name(*by) },
+    }
+}
+
+fn woken(cause: &WakeCause, name: Name<'_>) -> told::WakeCause {
+    match cause {
+        WakeCause::Comment { by, text } => {
+            told::WakeCause::Comment { by: name(*by), text: text.clone() }
+        }
+        WakeCause::FailedCheck { check } => told::WakeCause::FailedCheck { check: check.clone() },
+        WakeCause::Remarks(remarks) => {
+            let told = |remark: &Remark| told::WakeRemark {
+                by: remark.by.clone(),
+                known: remark.speaker == Speaker::Known,
+                text: remark.text.clone(),
+            };
+            told::WakeCause::Remarks { remarks: remarks.iter().map(told).collect() }
+        }
     }
 }
 

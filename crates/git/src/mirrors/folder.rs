@@ -68,8 +68,8 @@ impl Mirrors {
     }
 }
 
-/// `100644 blob <hash>    <size>\t<path>`. The inner nothing is a name that is no text.
-fn one(line: &[u8], directory: &str) -> Option<Option<Filed>> {
+/// `100644 blob <hash>    <size>\t<path>`; nobody, where the name is no text.
+fn one(line: &[u8], directory: &str) -> Option<Vec<Filed>> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
     let (heading, path) = line.split_at_checked(tab)?;
     let mut words = std::str::from_utf8(heading).ok()?.split_ascii_whitespace();
@@ -78,7 +78,7 @@ fn one(line: &[u8], directory: &str) -> Option<Option<Filed>> {
     // Directories are `040000`, which `Mode` keeps as something else.
     let mode = Mode::read(mode)?;
     let bytes = if kind == "blob" { Some(size.parse().ok()?) } else { None };
-    let Ok(path) = std::str::from_utf8(path.get(1..)?) else { return Some(None) };
+    let Ok(path) = std::str::from_utf8(path.get(1..)?) else { return Some(Vec::new()) };
     let name = path.strip_prefix(directory)?.strip_prefix('/')?.to_owned();
-    Some(Some(Filed { name, mode, object, bytes }))
+    Some(vec![Filed { name, mode, object, bytes }])
 }

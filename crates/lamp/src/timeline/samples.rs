@@ -304,7 +304,7 @@ pub(crate) fn agent_at_work() -> Vec<AgentEvent> {
 fn request() -> TaskEvent {
     let phases = Vec::new();
     TaskEvent::Requested {
-        request: TaskRequest {
+        request: Box::new(TaskRequest {
             text: "fix the flaky login test".to_owned(),
             author: ann(),
             role: "maintainer".to_owned(),
@@ -316,7 +316,7 @@ fn request() -> TaskEvent {
             model: None,
             quotes: Vec::new(),
             parent: None,
-        },
+        }),
         limits: TaskLimits {
             attempts: 3,
             review_rounds: 2,

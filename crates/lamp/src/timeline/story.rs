@@ -151,7 +151,7 @@ fn leftovers(left: &Leftovers) -> String {
     if left.more > 0 {
         told.push(format!("and {} more", left.more));
     }
-    told.iter().map(|words| format!("; {words}")).collect()
+    told.iter().flat_map(|words| ["; ", words]).collect()
 }
 
 fn moment(event: &TaskEvent) -> Moment {

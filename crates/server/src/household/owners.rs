@@ -42,20 +42,20 @@ pub(crate) async fn offers(
         }
         return Ok(Offers { repository: repository.clone(), commit, files: Vec::new() });
     }
-    let filed = mirrors.folder(repository, &commit, DIRECTORY).await.map_err(broken)?;
-    let named: Vec<Filed> = filed.into_iter().filter(|it| is_named_so(&it.name)).collect();
+    let there = mirrors.folder(repository, &commit, DIRECTORY).await.map_err(broken)?;
+    let named: Vec<Filed> = there.into_iter().filter(|it| is_named_so(&it.name)).collect();
     if named.len() > MOST {
         let reason = format!(
             "`{repository}` has more than {MOST} files `{DIRECTORY}/*.yaml`; remove some, or name an agent of the server with `--agent`"
         );
         return Err(OrderError::Agent { reason });
     }
-    let mut files = Vec::new();
-    for filed in named {
-        let text = text(mirrors, repository, &filed).await.map_err(broken)?;
-        files.push(Offer { name: filed.name, text });
+    let mut offered = Vec::new();
+    for one in named {
+        let text = text(mirrors, repository, &one).await.map_err(broken)?;
+        offered.push(Offer { name: one.name, text });
     }
-    Ok(Offers { repository: repository.clone(), commit, files })
+    Ok(Offers { repository: repository.clone(), commit, files: offered })
 }
 
 fn task_branch(repository: &RepositoryName, branch: &str) -> String {
@@ -67,10 +67,8 @@ fn task_branch(repository: &RepositoryName, branch: &str) -> String {
 /// Plain letters only: it is shown to people, and stands in events.
 fn is_named_so(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    name.len() <= 100
-        && name.ends_with(".yaml")
-        && !name.starts_with('.')
-        && name.chars().all(plain)
+    let stem = name.strip_suffix(".yaml").unwrap_or_default();
+    name.len() <= 100 && !stem.is_empty() && !stem.starts_with('.') && stem.chars().all(plain)
 }
 
 async fn text(

@@ -54,7 +54,7 @@ impl Leftovers {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TaskEvent {
     /// A person handed it over: what is wanted, and how far it may go by itself. Always the first.
-    Requested { request: TaskRequest, limits: TaskLimits },
+    Requested { request: Box<TaskRequest>, limits: TaskLimits },
     /// Its turn came: it left the queue.
     Admitted {},
     /// A sandbox was made for it, with the repositories inside.
