@@ -49,7 +49,7 @@ const WAITING: usize = 64;
     get,
     path = "/v1/agents",
     tag = "agents",
-    params(("repository" = Option<String>, Query, description = "Also the agents that this repository defines itself")),
+    params(("repository" = Option<String>, Query, max_length = 200, description = "Also the agents that this repository defines itself")),
     responses((status = 200, body = Agents), (status = "4XX", body = Refusal))
 )]
 pub(crate) async fn list<S: Sandboxes>(
@@ -61,7 +61,7 @@ pub(crate) async fn list<S: Sandboxes>(
         name.map_err(|error: CodeNameError| Problem::new(Code::BadRequest, error.to_string()))?;
     let written = door.agents.written(name.as_ref()).await;
     let written = written.map_err(|reason| {
-        Problem::new(Code::BadRequest, reason)
+        Problem::new(Code::NotFound, reason)
             .with_help("`lamp agent list` outside of the repository lists those of the server; `lamp run` makes a repository known")
     })?;
     Ok(Json(agent_offers::offered(&door.agents.list(), written)))
