@@ -126,8 +126,10 @@ fn provenance() -> Provenance {
         setup_digest: "sha256:1".to_owned(),
         inputs: BTreeMap::from([("Cargo.lock".to_owned(), "sha256:2".to_owned())]),
         made_by: "somebody".to_owned(),
+        environment: BTreeMap::from([("VIRTUAL_ENV".to_owned(), "/home/lamp/.venv".to_owned())]),
         lamp_version: "0.1.0".to_owned(),
         purpose: Purpose::Setup,
         built_at_millis: 1_234,
+        left: None,
     }
 }
